@@ -4,7 +4,6 @@
  * work is in proportion to the pairs. Overrides replace what they name. */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "base/vec.h"
@@ -46,7 +45,9 @@ static int by_time(const void *a, const void *b)
     const Event *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
+    if (x->item != y->item)
+        return x->item < y->item ? -1 : 1;
+    return 0;
 }
 
 static int by_pair(const void *a, const void *b)
@@ -55,7 +56,9 @@ static int by_pair(const void *a, const void *b)
     const Override *y = b;
     if (x->i != y->i)
         return x->i < y->i ? -1 : 1;
-    return x->j < y->j ? -1 : x->j > y->j;
+    if (x->j != y->j)
+        return x->j < y->j ? -1 : 1;
+    return 0;
 }
 
 static int by_low_end(const void *a, const void *b)
@@ -64,7 +67,9 @@ static int by_low_end(const void *a, const void *b)
     const Interval *y = b;
     if (x->lo != y->lo)
         return x->lo < y->lo ? -1 : 1;
-    return x->hi < y->hi ? -1 : x->hi > y->hi;
+    if (x->hi != y->hi)
+        return x->hi < y->hi ? -1 : 1;
+    return 0;
 }
 
 static Event *in_order_of_birth(Arena *arena, const Problem *problem)
@@ -87,10 +92,11 @@ static size_t count_pairs(Arena *arena, const Problem *problem)
     if (problem->n)
         qsort(death, (size_t)problem->n, sizeof *death, by_time);
     size_t pairs = 0;
-    for (int b = 0, d = 0; b < problem->n; b++) {
-        while (death[d].time <= birth[b].time)
-            d++;
-        pairs += (size_t)(b - d);
+    int dead = 0;
+    for (int born = 0; born < problem->n; born++) {
+        while (death[dead].time <= birth[born].time)
+            dead++;
+        pairs += (size_t)(born - dead);
     }
     arena_release(arena, mark);
     return pairs;
@@ -98,30 +104,64 @@ static size_t count_pairs(Arena *arena, const Problem *problem)
 
 /* ---- overrides ---- */
 
+/* By the caller's numbers of items, the problem's; -1: they need no place. */
+static int32_t *list_numbers(const Builder *builder, int n_item)
+{
+    const Problem *problem = builder->p;
+    int32_t *number = NEW_ARRAY(builder->a, int32_t, n_item);
+    for (int i = 0; i < n_item; i++)
+        number[i] = -1;
+    for (int i = 0; i < problem->n; i++)
+        number[problem->from[i]] = i;
+    return number;
+}
+
+static Override override_of(const PlaceArc *arc, int32_t i, int32_t j)
+{
+    Override override = {
+        .i = i,
+        .j = j,
+        .of_i = arc->of_i,
+        .of_j = arc->of_j,
+        .lo = arc->lo,
+        .hi = arc->hi,
+    };
+    if (i > j)
+        override = (Override){
+            .i = j,
+            .j = i,
+            .of_i = arc->of_j,
+            .of_j = arc->of_i,
+            .lo = -arc->hi,
+            .hi = -arc->lo,
+        };
+    return override;
+}
+
 static void load_overrides(Builder *builder, const PlaceArc *arc, int n_arc,
                            int n_item)
 {
-    builder->override = NEW_ARRAY(builder->a, Override, n_arc);
-    int32_t *of = NEW_ARRAY(builder->a, int32_t, n_item);
-    memset(of, 0xff, sizeof *of * (size_t)n_item);
-    for (int i = 0; i < builder->p->n; i++)
-        of[builder->p->from[i]] = i;
+    bool *special = builder->p->special;
+    const int32_t *number = list_numbers(builder, n_item);
+    Override *override = NEW_ARRAY(builder->a, Override, n_arc);
+    int n = 0;
     for (int k = 0; k < n_arc; k++) {
-        const PlaceArc x = arc[k];
-        assert(x.i >= 0 && x.i < n_item && x.j >= 0 && x.j < n_item &&
-               x.i != x.j);
-        const int32_t i = of[x.i];
-        const int32_t j = of[x.j];
+        assert(arc[k].i >= 0 && arc[k].i < n_item);
+        assert(arc[k].j >= 0 && arc[k].j < n_item);
+        assert(arc[k].i != arc[k].j);
+        const int32_t i = number[arc[k].i];
+        const int32_t j = number[arc[k].j];
         if (i < 0 || j < 0)
             continue;
-        builder->override[builder->n_override++] =
-            i < j ? (Override){ i, j, x.of_i, x.of_j, x.lo, x.hi }
-                  : (Override){ j, i, x.of_j, x.of_i, -x.hi, -x.lo };
-        builder->p->special[i] = builder->p->special[j] = true;
+        override[n] = override_of(arc + k, i, j);
+        n++;
+        special[i] = true;
+        special[j] = true;
     }
-    if (builder->n_override)
-        qsort(builder->override, (size_t)builder->n_override,
-              sizeof *builder->override, by_pair);
+    if (n)
+        qsort(override, (size_t)n, sizeof *override, by_pair);
+    builder->override = override;
+    builder->n_override = n;
 }
 
 /* First override of the pair, or of the next pair that has one. */
@@ -142,17 +182,18 @@ static int first_override(const Builder *builder, int i, int j)
 
 static bool of_pair(const Builder *builder, int k, int i, int j)
 {
-    return k < builder->n_override && builder->override[k].i == i &&
-           builder->override[k].j == j;
+    const Override *override = builder->override + k;
+    return k < builder->n_override && override->i == i && override->j == j;
 }
 
 static bool replaced(const Builder *builder, int k, int i, int j, int part_i,
                      int part_j)
 {
     for (; of_pair(builder, k, i, j); k++) {
-        const Override *x = &builder->override[k];
-        if ((x->of_i == 0 || x->of_i == part_i) &&
-            (x->of_j == 0 || x->of_j == part_j))
+        const Override *override = builder->override + k;
+        const bool of_i = override->of_i == 0 || override->of_i == part_i;
+        const bool of_j = override->of_j == 0 || override->of_j == part_j;
+        if (of_i && of_j)
             return true;
     }
     return false;
@@ -168,28 +209,20 @@ static void add_interval(Builder *builder, int64_t lo, int64_t hi)
         VEC_PUSH(builder->a, &builder->pair, x);
 }
 
-static PlacePart whole(const PlaceItem *item)
-{
-    return (PlacePart){ 0, item->size, item->begin, item->end };
-}
-
 /* Parts that live together are disjoint; `k` is where the overrides of the pair would begin. */
 static void exclude_parts(Builder *builder, int i, int j, int k)
 {
-    const PlaceItem *x = &builder->p->item[builder->p->from[i]];
-    const PlaceItem *y = &builder->p->item[builder->p->from[j]];
-    for (int s = 0; s < (x->parts ? x->parts : 1); s++) {
-        const PlacePart u = x->parts ? x->part[s] : whole(x);
-        for (int t = 0; t < (y->parts ? y->parts : 1); t++) {
-            const PlacePart v = y->parts ? y->part[t] : whole(y);
-            if (u.begin >= v.end || v.begin >= u.end || u.begin >= u.end ||
-                v.begin >= v.end)
+    const PlaceItem *x = place_item(builder->p, i);
+    const PlaceItem *y = place_item(builder->p, j);
+    for (int s = 0; s < place_parts(x); s++) {
+        const PlacePart part = place_part(x, s);
+        for (int t = 0; t < place_parts(y); t++) {
+            const PlacePart other = place_part(y, t);
+            const int64_t apart = other.offset - part.offset;
+            if (!place_parts_meet(&part, &other))
                 continue;
-            if (u.size == 0 || v.size == 0 ||
-                replaced(builder, k, i, j, s + 1, t + 1))
-                continue;
-            add_interval(builder, v.offset - u.offset - u.size,
-                         v.offset + v.size - u.offset);
+            if (!replaced(builder, k, i, j, s + 1, t + 1))
+                add_interval(builder, apart - part.size, apart + other.size);
         }
     }
 }
@@ -197,14 +230,17 @@ static void exclude_parts(Builder *builder, int i, int j, int k)
 /* Joins intervals that overlap; open ends that meet leave a point between them. */
 static void add_arcs(Builder *builder, int i, int j)
 {
-    if (builder->pair.n > 1)
-        qsort(builder->pair.at, builder->pair.n, sizeof *builder->pair.at,
-              by_low_end);
-    for (size_t k = 0; k < builder->pair.n;) {
-        Interval x = builder->pair.at[k++];
-        while (k < builder->pair.n && builder->pair.at[k].lo < x.hi)
-            x.hi = i64_max(x.hi, builder->pair.at[k++].hi);
-        VEC_PUSH(builder->a, &builder->arc, ((Arc){ i, j, x.lo, x.hi }));
+    Interval *interval = builder->pair.at;
+    const size_t n = builder->pair.n;
+    size_t next = 0;
+    if (n > 1)
+        qsort(interval, n, sizeof *interval, by_low_end);
+    for (size_t k = 0; k < n; k = next) {
+        const int64_t lo = interval[k].lo;
+        int64_t hi = interval[k].hi;
+        for (next = k + 1; next < n && interval[next].lo < hi; next++)
+            hi = i64_max(hi, interval[next].hi);
+        VEC_PUSH(builder->a, &builder->arc, ((Arc){ i, j, lo, hi }));
     }
     builder->pair.n = 0;
 }
@@ -220,17 +256,18 @@ static void note_pair(Builder *builder, int i, int j, size_t arcs)
 static void add_pair(Builder *builder, int i, int j)
 {
     const Problem *problem = builder->p;
-    const bool parts = problem->item[problem->from[i]].parts ||
-                       problem->item[problem->from[j]].parts;
+    const bool parts =
+        place_item(problem, i)->parts || place_item(problem, j)->parts;
     const bool overridden = problem->special[i] && problem->special[j];
+    const Arc apart = { i, j, -problem->size[i], problem->size[j] };
     if (!parts && !overridden) {
-        VEC_PUSH(builder->a, &builder->arc,
-                 ((Arc){ i, j, -problem->size[i], problem->size[j] }));
+        VEC_PUSH(builder->a, &builder->arc, apart);
         return;
     }
-    const int k =
-        overridden ? first_override(builder, i, j) : builder->n_override;
     const size_t arcs = builder->arc.n;
+    int k = builder->n_override;
+    if (overridden)
+        k = first_override(builder, i, j);
     exclude_parts(builder, i, j, k);
     for (int m = k; of_pair(builder, m, i, j); m++)
         add_interval(builder, builder->override[m].lo, builder->override[m].hi);
@@ -246,18 +283,20 @@ static void sweep(Builder *builder)
     const Problem *problem = builder->p;
     const Event *birth = in_order_of_birth(builder->a, problem);
     int32_t *alive = NEW_ARRAY(builder->a, int32_t, problem->n);
-    for (int e = 0, n = 0; e < problem->n; e++) {
+    int n = 0;
+    for (int e = 0; e < problem->n; e++) {
         const int i = birth[e].item;
         int kept = 0;
         for (int k = 0; k < n; k++) {
             const int j = alive[k];
             if (problem->end[j] <= problem->begin[i])
                 continue;
-            alive[kept++] = j;
+            alive[kept] = j;
+            kept++;
             add_pair(builder, i < j ? i : j, i < j ? j : i);
         }
-        alive[kept++] = i;
-        n = kept;
+        alive[kept] = i;
+        n = kept + 1;
     }
 }
 
@@ -265,16 +304,17 @@ static void sweep(Builder *builder)
 static void add_overridden(Builder *builder, bool swept)
 {
     const Problem *problem = builder->p;
-    for (int k = 0; k < builder->n_override;) {
-        const int i = builder->override[k].i;
-        const int j = builder->override[k].j;
+    const Override *override = builder->override;
+    int k = 0;
+    while (k < builder->n_override) {
+        const int i = override[k].i;
+        const int j = override[k].j;
         const bool together = problem->begin[i] < problem->end[j] &&
                               problem->begin[j] < problem->end[i];
         const size_t arcs = builder->arc.n;
         for (; of_pair(builder, k, i, j); k++)
             if (!together)
-                add_interval(builder, builder->override[k].lo,
-                             builder->override[k].hi);
+                add_interval(builder, override[k].lo, override[k].hi);
         if (together && !swept)
             add_pair(builder, i, j);
         add_arcs(builder, i, j);
@@ -283,24 +323,49 @@ static void add_overridden(Builder *builder, bool swept)
     }
 }
 
+static void add_partner(Problem *problem, int32_t i, Partner partner)
+{
+    size_t *next = problem->partners + 1 + i;
+    problem->partner[*next] = partner;
+    ++*next;
+}
+
+static void sum_up(size_t *count, int n)
+{
+    for (int i = 1; i <= n; i++)
+        count[i] += count[i - 1];
+}
+
 static void list_partners(Builder *builder)
 {
     Problem *problem = builder->p;
+    const Pair *pair = builder->overridden.at;
+    const size_t n = builder->overridden.n;
     problem->partners = NEW_ARRAY(builder->a, size_t, problem->n + 2);
-    problem->partner =
-        NEW_ARRAY(builder->a, Partner, 2 * builder->overridden.n);
+    problem->partner = NEW_ARRAY(builder->a, Partner, 2 * n);
     size_t *next = problem->partners + 1;
-    for (size_t k = 0; k < builder->overridden.n; k++) {
-        next[builder->overridden.at[k].i + 1]++;
-        next[builder->overridden.at[k].j + 1]++;
+    for (size_t k = 0; k < n; k++) {
+        next[pair[k].i + 1]++;
+        next[pair[k].j + 1]++;
     }
-    for (int i = 1; i <= problem->n; i++)
-        next[i] += next[i - 1];
-    for (size_t k = 0; k < builder->overridden.n; k++) {
-        const Pair x = builder->overridden.at[k];
-        problem->partner[next[x.i]++] = (Partner){ x.j, x.first, x.arcs };
-        problem->partner[next[x.j]++] = (Partner){ x.i, x.first, x.arcs };
+    sum_up(next, problem->n);
+    for (size_t k = 0; k < n; k++) {
+        Partner partner = {
+            .item = pair[k].j,
+            .first = pair[k].first,
+            .arcs = pair[k].arcs,
+        };
+        add_partner(problem, pair[k].i, partner);
+        partner.item = pair[k].i;
+        add_partner(problem, pair[k].j, partner);
     }
+}
+
+static void add_incident(Problem *problem, int32_t i, size_t arc)
+{
+    size_t *next = problem->start + 1 + i;
+    problem->incident[*next] = (int32_t)arc;
+    ++*next;
 }
 
 static void index_arcs(Arena *arena, Problem *problem)
@@ -314,11 +379,10 @@ static void index_arcs(Arena *arena, Problem *problem)
         next[problem->arc[k].i + 1]++;
         next[problem->arc[k].j + 1]++;
     }
-    for (int i = 1; i <= problem->n; i++)
-        next[i] += next[i - 1];
+    sum_up(next, problem->n);
     for (size_t k = 0; k < problem->n_arc; k++) {
-        problem->incident[next[problem->arc[k].i]++] = (int32_t)k;
-        problem->incident[next[problem->arc[k].j]++] = (int32_t)k;
+        add_incident(problem, problem->arc[k].i, k);
+        add_incident(problem, problem->arc[k].j, k);
     }
 }
 

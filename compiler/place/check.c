@@ -3,17 +3,11 @@
  * alone: shares nothing with the search. */
 #include "place/place.h"
 
-static PlacePart part_of(const PlaceItem *item, int k)
-{
-    return item->parts ? item->part[k]
-                       : (PlacePart){ 0, item->size, item->begin, item->end };
-}
-
 static bool lives(const PlaceItem *item)
 {
-    for (int k = 0; k < (item->parts ? item->parts : 1); k++) {
-        const PlacePart part = part_of(item, k);
-        if (item->size > 0 && part.size > 0 && part.begin < part.end)
+    for (int k = 0; k < place_parts(item); k++) {
+        const PlacePart part = place_part(item, k);
+        if (item->size > 0 && place_part_lives(&part))
             return true;
     }
     return false;
@@ -36,22 +30,23 @@ static bool replaced(const PlaceArc *arc, int n_arc, int i, int j, int part_i,
     return false;
 }
 
-static bool together(const PlacePart *x, const PlacePart *y)
+static bool share_bytes(const PlacePart *x, int64_t at, const PlacePart *y,
+                        int64_t from)
 {
-    return x->size > 0 && y->size > 0 && x->begin < x->end &&
-           y->begin < y->end && x->begin < y->end && y->begin < x->end;
+    const int64_t low = at + x->offset;
+    const int64_t other = from + y->offset;
+    return low < other + y->size && other < low + x->size;
 }
 
 static bool pair_holds(const PlaceItem *item, int i, int j, const PlaceArc *arc,
                        int n_arc, const int64_t *offset)
 {
-    for (int s = 0; s < (item[i].parts ? item[i].parts : 1); s++) {
-        for (int t = 0; t < (item[j].parts ? item[j].parts : 1); t++) {
-            const PlacePart x = part_of(&item[i], s);
-            const PlacePart y = part_of(&item[j], t);
-            const int64_t u = offset[i] + x.offset;
-            const int64_t v = offset[j] + y.offset;
-            if (!together(&x, &y) || u >= v + y.size || v >= u + x.size)
+    for (int s = 0; s < place_parts(item + i); s++) {
+        for (int t = 0; t < place_parts(item + j); t++) {
+            const PlacePart x = place_part(item + i, s);
+            const PlacePart y = place_part(item + j, t);
+            if (!place_parts_meet(&x, &y) ||
+                !share_bytes(&x, offset[i], &y, offset[j]))
                 continue;
             if (!replaced(arc, n_arc, i, j, s + 1, t + 1))
                 return false;
@@ -75,10 +70,10 @@ bool place_holds(const PlaceItem *item, int n, const PlaceArc *override,
                  int n_override, const int64_t *offset, int64_t height)
 {
     for (int k = 0; k < n_override; k++) {
-        const PlaceArc *x = &override[k];
-        const int64_t distance = offset[x->i] - offset[x->j];
-        if (lives(&item[x->i]) && lives(&item[x->j]) && x->lo < distance &&
-            distance < x->hi)
+        const PlaceArc *arc = override + k;
+        const int64_t distance = offset[arc->i] - offset[arc->j];
+        const bool both = lives(item + arc->i) && lives(item + arc->j);
+        if (both && arc->lo < distance && distance < arc->hi)
             return false;
     }
     for (int i = 0; i < n; i++) {

@@ -269,35 +269,57 @@ static void read_span(Reader *reader, const CsvField *row,
     VEC_PUSH(reader->a, &reader->span, span);
 }
 
-static void read_row(Reader *reader, const CsvField *row)
+static int64_t read_size(const Reader *reader, const CsvField *row)
 {
-    const CsvField align = column(reader, row, COL_ALIGNMENT);
-    const CsvField hint = column(reader, row, COL_HINT);
-    const CsvField offset = column(reader, row, COL_OFFSET);
-    const CsvField size = column(reader, row, COL_SIZE);
-    PlaceItem item = { .size = number(reader, size, "the size"), .align = 1 };
-    if (item.size < 0)
-        MALFORMED(reader, size.text, "line %d: the size is negative",
+    const CsvField field = column(reader, row, COL_SIZE);
+    const int64_t size = number(reader, field, "the size");
+    if (size < 0)
+        MALFORMED(reader, field.text, "line %d: the size is negative",
                   reader->line);
-    if (align.length)
-        item.align = number(reader, align, "the alignment");
-    if (item.align < 1)
-        MALFORMED(reader, align.text, "line %d: the alignment is not positive",
+    return size;
+}
+
+static int64_t read_alignment(const Reader *reader, const CsvField *row)
+{
+    const CsvField field = column(reader, row, COL_ALIGNMENT);
+    const int64_t align =
+        field.length ? number(reader, field, "the alignment") : 1;
+    if (align < 1)
+        MALFORMED(reader, field.text, "line %d: the alignment is not positive",
                   reader->line);
-    item.pinned = offset.length > 0;
-    if (item.pinned)
-        item.pin = number(reader, offset, "the offset");
-    if (item.pin < 0 || item.pin % item.align)
-        MALFORMED(reader, offset.text,
+    return align;
+}
+
+/* An offset that is given is the item's. */
+static void read_pin(const Reader *reader, const CsvField *row, PlaceItem *item)
+{
+    const CsvField field = column(reader, row, COL_OFFSET);
+    item->pinned = field.length > 0;
+    if (item->pinned)
+        item->pin = number(reader, field, "the offset");
+    if (item->pin < 0 || item->pin % item->align)
+        MALFORMED(reader, field.text,
                   "line %d: the offset is no multiple of the alignment",
                   reader->line);
+}
+
+/* INT64_MAX: there is none. */
+static int64_t read_hint(const Reader *reader, const CsvField *row)
+{
+    const CsvField field = column(reader, row, COL_HINT);
+    const int64_t hint = field.length ? number(reader, field, "the hint") : -1;
+    return hint < 0 ? INT64_MAX : hint;
+}
+
+static void read_row(Reader *reader, const CsvField *row)
+{
+    PlaceItem item = { .size = read_size(reader, row) };
+    item.align = read_alignment(reader, row);
+    read_pin(reader, row, &item);
     read_span(reader, row, &item);
     VEC_PUSH(reader->a, &reader->csv->item, item);
-    if (reader->at[COL_HINT] >= 0) {
-        const int64_t h =
-            hint.length ? number(reader, hint, "the hint") : INT64_MAX;
-        VEC_PUSH(reader->a, &reader->csv->hint, h < 0 ? INT64_MAX : h);
-    }
+    if (reader->at[COL_HINT] >= 0)
+        VEC_PUSH(reader->a, &reader->csv->hint, read_hint(reader, row));
 }
 
 static void read_rows(Reader *reader, const char *from)
@@ -340,63 +362,108 @@ static int32_t step_at(const Clock *clock, int64_t time)
     return (int32_t)(at - clock->rank);
 }
 
-static Clock set_clock(Reader *reader)
+/* The times of all lives and gaps, rising. */
+static void list_times(const Reader *reader, Clock *clock)
 {
-    Clock clock = { .rank =
-                        NEW_ARRAY(reader->a, int64_t,
-                                  2 * (reader->span.n + reader->gap.n) + 1) };
+    const size_t most = 2 * (reader->span.n + reader->gap.n) + 1;
+    int64_t *time = NEW_ARRAY(reader->a, int64_t, most);
+    size_t n = 0;
     for (size_t k = 0; k < reader->span.n; k++) {
-        clock.rank[clock.n++] = reader->span.at[k].begin;
-        clock.rank[clock.n++] = reader->span.at[k].end;
+        time[n] = reader->span.at[k].begin;
+        time[n + 1] = reader->span.at[k].end;
+        n += 2;
     }
     for (size_t k = 0; k < reader->gap.n; k++) {
-        clock.rank[clock.n++] = reader->gap.at[k].begin;
-        clock.rank[clock.n++] = reader->gap.at[k].end;
+        time[n] = reader->gap.at[k].begin;
+        time[n + 1] = reader->gap.at[k].end;
+        n += 2;
     }
-    if (clock.n == 0)
-        return clock;
-    qsort(clock.rank, clock.n, sizeof *clock.rank, by_value);
-    clock.base = clock.rank[0];
-    int64_t range;
-    if (!__builtin_sub_overflow(clock.rank[clock.n - 1], clock.base, &range) &&
-        range < INT32_MAX)
-        clock.rank = NULL;
+    if (n)
+        qsort(time, n, sizeof *time, by_value);
+    clock->rank = time;
+    clock->n = n;
+}
+
+static void drop_equal_times(Clock *clock)
+{
+    int64_t *time = clock->rank;
     size_t kept = 0;
-    for (size_t k = 0; clock.rank && k < clock.n; k++)
-        if (kept == 0 || clock.rank[k] != clock.rank[kept - 1])
-            clock.rank[kept++] = clock.rank[k];
-    clock.n = kept;
+    for (size_t k = 0; k < clock->n; k++) {
+        if (kept && time[k] == time[kept - 1])
+            continue;
+        time[kept] = time[k];
+        kept++;
+    }
+    clock->n = kept;
+}
+
+static Clock set_clock(const Reader *reader)
+{
+    Clock clock = { 0 };
+    int64_t range;
+    list_times(reader, &clock);
+    if (!clock.n)
+        return clock;
+    const int64_t last = clock.rank[clock.n - 1];
+    clock.base = clock.rank[0];
+    if (!__builtin_sub_overflow(last, clock.base, &range) && range < INT32_MAX)
+        clock.rank = NULL;
+    else
+        drop_equal_times(&clock);
     return clock;
 }
 
-/* Whole between the gaps; in a gap, its window if it has one. */
-static void set_parts(Reader *reader, PlaceItem *item, const Span *span,
-                      const Clock *clock)
+/* The parts of an item, as they are listed. */
+typedef struct Parts {
+    const Clock *clock;
+    PlacePart *at;
+    int n;
+} Parts;
+
+static void add_part(Parts *parts, int64_t offset, int64_t size, int64_t begin,
+                     int64_t end)
 {
-    const Gap *gap = reader->gap.at + span->first_gap;
-    PlacePart *part = NEW_ARRAY(reader->a, PlacePart, 2 * span->gaps + 1);
-    int n = 0;
+    parts->at[parts->n] = (PlacePart){
+        .offset = offset,
+        .size = size,
+        .begin = step_at(parts->clock, begin),
+        .end = step_at(parts->clock, end),
+    };
+    parts->n++;
+}
+
+/* Whole between the gaps; in a gap, its window if it has one. */
+static void list_parts(Parts *parts, const PlaceItem *item, const Span *span,
+                       const Gap *gap)
+{
     int64_t now = span->begin;
     for (size_t k = 0; k < span->gaps; k++) {
         const int64_t begin = i64_max(gap[k].begin, now);
         const int64_t end = i64_min(gap[k].end, span->end);
+        const int64_t window = gap[k].high - gap[k].low;
         if (begin >= end)
             continue;
         if (now < begin)
-            part[n++] = (PlacePart){ 0, item->size, step_at(clock, now),
-                                     step_at(clock, begin) };
-        if (gap[k].low < gap[k].high)
-            part[n++] =
-                (PlacePart){ gap[k].low, gap[k].high - gap[k].low,
-                             step_at(clock, begin), step_at(clock, end) };
+            add_part(parts, 0, item->size, now, begin);
+        if (window > 0)
+            add_part(parts, gap[k].low, window, begin, end);
         now = end;
     }
     if (now < span->end)
-        part[n++] = (PlacePart){ 0, item->size, step_at(clock, now),
-                                 step_at(clock, span->end) };
-    item->part = part;
-    item->parts = n;
-    if (n == 0)
+        add_part(parts, 0, item->size, now, span->end);
+}
+
+static void set_parts(Reader *reader, PlaceItem *item, const Span *span,
+                      const Clock *clock)
+{
+    Parts parts = {
+        .clock = clock,
+        .at = NEW_ARRAY(reader->a, PlacePart, 2 * span->gaps + 1),
+    };
+    list_parts(&parts, item, span, reader->gap.at + span->first_gap);
+    item->part = parts.at;
+    item->parts = parts.n;
+    if (!parts.n)
         item->end = item->begin;
 }
 

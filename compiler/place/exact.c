@@ -379,10 +379,32 @@ static void begin(Skyline *skyline, int64_t capacity)
         skyline->weights[k] = 1;
 }
 
+/* One search by rule k, within so many nodes. */
+static Verdict search_by(Skyline *skyline, const Rule *rule, int k,
+                         uint64_t nodes)
+{
+    const size_t row = (size_t)k * (size_t)skyline->sections;
+    skyline->bias = rule->bias;
+    skyline->weighted = rule->weighted;
+    skyline->weight = skyline->weights + row;
+    skyline->nodes = 0;
+    skyline->node_limit = nodes;
+    skyline_mark_all(skyline);
+    return skyline_propagate(skyline) ? search(skyline) : IMPOSSIBLE;
+}
+
+static void start_again(Skyline *skyline)
+{
+    skyline->frame.n = 0;
+    skyline->answer.n = 0;
+    skyline_undo(skyline, 0);
+}
+
 Verdict place_exact(Skyline *skyline, int64_t capacity, bool wide,
                     uint64_t budget, int64_t *offset, uint64_t *spent)
 {
     const Schedule *plan = wide ? &WIDE_ROUNDS : &NARROW_ROUNDS;
+    const size_t items = (size_t)skyline->n;
     uint64_t state = PLACE_SEED;
     uint64_t used = 0;
     uint64_t limit = plan->first;
@@ -390,23 +412,16 @@ Verdict place_exact(Skyline *skyline, int64_t capacity, bool wide,
     begin(skyline, capacity);
     for (int round = 0; verdict == UNDECIDED && used < budget; round++) {
         const int k = round % plan->rules;
+        const uint64_t left = budget - used;
         if (k == 0 && round)
             limit = limit * plan->grow / plan->shrink;
-        skyline->bias = plan->rule[k].bias;
-        skyline->weighted = plan->rule[k].weighted;
-        skyline->weight =
-            skyline->weights + (size_t)k * (size_t)skyline->sections;
         rank_items(skyline, plan->rule[k].order, round >= plan->rules, &state);
-        skyline->nodes = 0;
-        skyline->node_limit = limit < budget - used ? limit : budget - used;
-        skyline_mark_all(skyline);
-        verdict = skyline_propagate(skyline) ? search(skyline) : IMPOSSIBLE;
+        verdict =
+            search_by(skyline, plan->rule + k, k, limit < left ? limit : left);
         used += skyline->nodes;
-        skyline->frame.n = skyline->answer.n = 0;
         if (verdict == FOUND)
-            memcpy(offset, skyline->offset,
-                   sizeof *offset * (size_t)skyline->n);
-        skyline_undo(skyline, 0);
+            memcpy(offset, skyline->offset, sizeof *offset * items);
+        start_again(skyline);
     }
     *spent += used + 1;
     return verdict;

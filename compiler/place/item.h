@@ -24,6 +24,31 @@ typedef struct PlaceItem {
     int64_t pin;
 } PlaceItem;
 
+/* Its parts, or all of it as the only one. */
+static inline int place_parts(const PlaceItem *item)
+{
+    return item->parts ? item->parts : 1;
+}
+
+static inline PlacePart place_part(const PlaceItem *item, int k)
+{
+    if (item->parts)
+        return item->part[k];
+    return (PlacePart){ 0, item->size, item->begin, item->end };
+}
+
+static inline bool place_part_lives(const PlacePart *part)
+{
+    return part->size > 0 && part->begin < part->end;
+}
+
+static inline bool place_parts_meet(const PlacePart *part,
+                                    const PlacePart *other)
+{
+    return place_part_lives(part) && place_part_lives(other) &&
+           part->begin < other->end && other->begin < part->end;
+}
+
 /* Items alive in the same step are disjoint, part by part, unless their pair is named here: then
  * offset[i] - offset[j] must not lie in the open interval (lo, hi), for each arc of the pair, and
  * that is all that keeps them apart. An empty interval forbids nothing, so PLACE_SHARE lets two

@@ -56,12 +56,19 @@ static void free_pieces(Many *many, int32_t item)
         room_free(many->room, many->piece.at[k].low, many->piece.at[k].high);
 }
 
+static void spare_piece(Many *many, int32_t k)
+{
+    many->piece.at[k].next = many->spare;
+    many->spare = k;
+}
+
 static void forget_pieces(Many *many, int32_t item)
 {
-    for (int32_t k = many->first[item], next; k >= 0; k = next) {
+    int32_t next = many->first[item];
+    while (next >= 0) {
+        const int32_t k = next;
         next = many->piece.at[k].next;
-        many->piece.at[k].next = many->spare;
-        many->spare = k;
+        spare_piece(many, k);
     }
     many->first[item] = -1;
 }
@@ -79,13 +86,12 @@ static void take_free(Many *many, int32_t item, int64_t low, int64_t high)
 
 static void take_pieces_again(Many *many, int32_t item)
 {
-    const int32_t old = many->first[item];
+    int32_t next = many->first[item];
     many->first[item] = -1;
-    for (int32_t k = old, next; k >= 0; k = next) {
-        const Piece piece = many->piece.at[k];
+    while (next >= 0) {
+        const Piece piece = many->piece.at[next];
+        spare_piece(many, next);
         next = piece.next;
-        many->piece.at[k].next = many->spare;
-        many->spare = k;
         take_free(many, item, piece.low, piece.high);
     }
 }
@@ -98,78 +104,121 @@ static bool is_alive(const Many *many, int32_t item, int32_t now)
            many->end[item] > now;
 }
 
-/* Those that item i may overlap, and what it would meet there. False: too many. */
-static bool list_neighbours(Many *many, int32_t i)
+/* Those that item i may overlap. */
+static void list_partners(Many *many, int32_t i)
 {
     const Problem *problem = many->p;
-    many->partner.n = many->neighbour.n = 0;
+    const size_t end = problem->partners[i + 1];
+    many->partner.n = 0;
     many->seen[i] = i + 1;
-    for (size_t k = problem->partners[i]; k < problem->partners[i + 1]; k++) {
+    for (size_t k = problem->partners[i]; k < end; k++) {
         const int32_t j = problem->partner[k].item;
         many->seen[j] = i + 1;
         if (is_alive(many, j, many->begin[i]))
             VEC_PUSH(many->a, &many->partner, j);
     }
+}
+
+static void add_neighbour(Many *many, int32_t i, int32_t other)
+{
+    const bool seen = many->seen[other] == i + 1;
+    if (seen || many->offset[other] < 0 || many->end[other] <= many->begin[i])
+        return;
+    many->seen[other] = i + 1;
+    VEC_PUSH(many->a, &many->neighbour, other);
+}
+
+/* What item i would meet there. False: too many. */
+static bool list_neighbours(Many *many, int32_t i)
+{
+    const Problem *problem = many->p;
+    many->neighbour.n = 0;
     for (size_t n = 0; n < many->partner.n; n++) {
         const int32_t j = many->partner.at[n];
-        for (size_t k = problem->partners[j]; k < problem->partners[j + 1];
-             k++) {
-            const int32_t other = problem->partner[k].item;
+        const size_t end = problem->partners[j + 1];
+        for (size_t k = problem->partners[j]; k < end; k++) {
             if (many->neighbour.n + many->partner.n > MOST_NEIGHBOURS)
                 return false;
-            if (many->seen[other] == i + 1 || many->offset[other] < 0 ||
-                many->end[other] <= many->begin[i])
-                continue;
-            many->seen[other] = i + 1;
-            VEC_PUSH(many->a, &many->neighbour, other);
+            add_neighbour(many, i, problem->partner[k].item);
         }
     }
     return true;
 }
 
-/* The lowest offset at or above y that the overrides of item i and its neighbours leave. */
+/* The lowest offset at or above y that the overrides of item i and a placed partner leave. */
+static int64_t raise_over_partner(const Many *many, int32_t i,
+                                  const Partner *partner, int64_t y)
+{
+    const Problem *problem = many->p;
+    const int64_t at = many->offset[partner->item];
+    for (int32_t k = 0; k < partner->arcs; k++) {
+        const Arc *arc = problem->arc + partner->first + k;
+        const bool forward = arc->i == i;
+        const int64_t lo = at + (forward ? arc->lo : -arc->hi);
+        const int64_t hi = at + (forward ? arc->hi : -arc->lo);
+        if (lo < y && y < hi)
+            y = place_up(hi, problem->align[i]);
+    }
+    return y;
+}
+
+/* The same of all its overrides and of its neighbours. */
 static int64_t raise(const Many *many, int32_t i, int64_t y)
 {
     const Problem *problem = many->p;
-    for (size_t k = problem->partners[i]; k < problem->partners[i + 1]; k++) {
-        const Partner *with = problem->partner + k;
-        const int64_t at = many->offset[with->item];
-        for (int32_t e = with->first; at >= 0 && e < with->first + with->arcs;
-             e++) {
-            const Arc *x = problem->arc + e;
-            const int64_t lo = at + (x->i == i ? x->lo : -x->hi);
-            const int64_t hi = at + (x->i == i ? x->hi : -x->lo);
-            if (lo < y && y < hi)
-                y = place_up(hi, problem->align[i]);
-        }
+    const size_t partners_end = problem->partners[i + 1];
+    for (size_t k = problem->partners[i]; k < partners_end; k++) {
+        const Partner *partner = problem->partner + k;
+        if (many->offset[partner->item] >= 0)
+            y = raise_over_partner(many, i, partner, y);
     }
     for (size_t k = 0; k < many->neighbour.n; k++) {
         const int32_t j = many->neighbour.at[k];
-        const int64_t end = many->offset[j] + problem->size[j];
-        if (y < end && many->offset[j] < y + problem->size[i])
+        const int64_t begin = many->offset[j];
+        const int64_t end = begin + problem->size[j];
+        if (y < end && begin < y + problem->size[i])
             y = place_up(end, problem->align[i]);
     }
     return y;
 }
 
+static int64_t find_offset(const Many *many, int32_t i)
+{
+    const int64_t size = many->p->size[i];
+    const int64_t align = many->p->align[i];
+    int64_t y = room_find(many->room, size, align, 0);
+    int64_t raised = raise(many, i, y);
+    while (raised != y) {
+        y = room_find(many->room, size, align, raised);
+        raised = raise(many, i, y);
+    }
+    return y;
+}
+
+/* Partners that end before item i, or that do not, take their pieces again. */
+static void restore_partners(Many *many, int32_t i, bool before)
+{
+    for (size_t k = 0; k < many->partner.n; k++) {
+        const int32_t j = many->partner.at[k];
+        if ((many->end[j] < many->end[i]) == before)
+            take_pieces_again(many, j);
+    }
+}
+
 static void place_one(Many *many, int32_t i)
 {
-    const Problem *problem = many->p;
-    if (!list_neighbours(many, i))
-        many->partner.n = many->neighbour.n = 0;
+    list_partners(many, i);
+    if (!list_neighbours(many, i)) {
+        many->partner.n = 0;
+        many->neighbour.n = 0;
+    }
     for (size_t k = 0; k < many->partner.n; k++)
         free_pieces(many, many->partner.at[k]);
-    int64_t y = room_find(many->room, problem->size[i], problem->align[i], 0);
-    for (int64_t up; (up = raise(many, i, y)) != y;)
-        y = room_find(many->room, problem->size[i], problem->align[i], up);
+    const int64_t y = find_offset(many, i);
     many->offset[i] = y;
-    for (size_t k = 0; k < many->partner.n; k++)
-        if (many->end[many->partner.at[k]] >= many->end[i])
-            take_pieces_again(many, many->partner.at[k]);
-    take_free(many, i, y, y + problem->size[i]);
-    for (size_t k = 0; k < many->partner.n; k++)
-        if (many->end[many->partner.at[k]] < many->end[i])
-            take_pieces_again(many, many->partner.at[k]);
+    restore_partners(many, i, false);
+    take_free(many, i, y, y + many->p->size[i]);
+    restore_partners(many, i, true);
 }
 
 /* ---- all of them ---- */
@@ -187,7 +236,9 @@ static int by_time(const void *a, const void *b)
         return x->time < y->time ? -1 : 1;
     if (x->size != y->size)
         return x->size > y->size ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
+    if (x->item != y->item)
+        return x->item < y->item ? -1 : 1;
+    return 0;
 }
 
 static Ranked *rank(const Many *many, const int32_t *time)
@@ -208,9 +259,10 @@ static void take_pinned(Many *many)
     for (int i = 0; i < problem->n; i++) {
         if (problem->pin[i] < 0)
             continue;
-        many->offset[i] = problem->pin[i];
-        while (room_next(many->room, problem->pin[i],
-                         problem->pin[i] + problem->size[i], &from, &to))
+        const int64_t low = problem->pin[i];
+        const int64_t high = low + problem->size[i];
+        many->offset[i] = low;
+        while (room_next(many->room, low, high, &from, &to))
             room_take(many->room, from, to);
     }
 }
@@ -224,13 +276,15 @@ static int64_t sweep(Many *many)
         many->offset[i] = many->first[i] = -1;
     memset(many->seen, 0, sizeof *many->seen * (size_t)problem->n);
     take_pinned(many);
-    for (int k = 0, gone = 0; k < problem->n; k++) {
+    int gone = 0;
+    for (int k = 0; k < problem->n; k++) {
+        const int32_t born = birth[k].item;
         for (; death[gone].time <= birth[k].time; gone++) {
             free_pieces(many, death[gone].item);
             forget_pieces(many, death[gone].item);
         }
-        if (problem->pin[birth[k].item] < 0)
-            place_one(many, birth[k].item);
+        if (problem->pin[born] < 0)
+            place_one(many, born);
     }
     return place_height(problem, many->offset);
 }
@@ -275,43 +329,64 @@ static int by_coming(const void *a, const void *b)
         return x->time < y->time ? -1 : 1;
     if (x->born != y->born)
         return x->born ? 1 : -1;
-    return x->item < y->item ? -1 : x->item > y->item;
+    if (x->item != y->item)
+        return x->item < y->item ? -1 : 1;
+    return 0;
+}
+
+typedef VEC(Window) Windows;
+
+static void list_windows(Arena *arena, const PlaceItem *item, int32_t i,
+                         Windows *window)
+{
+    for (int k = 0; k < place_parts(item); k++) {
+        const PlacePart part = place_part(item, k);
+        Window coming = {
+            .time = part.begin,
+            .born = true,
+            .item = i,
+            .low = item->pin + part.offset,
+            .high = item->pin + part.offset + part.size,
+        };
+        if (!place_part_lives(&part))
+            continue;
+        VEC_PUSH(arena, window, coming);
+        coming.time = part.end;
+        coming.born = false;
+        VEC_PUSH(arena, window, coming);
+    }
+}
+
+/* False: some of it is taken. */
+static bool open_window(Room *room, const Window *window)
+{
+    int64_t from = 0;
+    int64_t to = 0;
+    if (!room_next(room, window->low, window->high, &from, &to))
+        return false;
+    if (from > window->low || to < window->high)
+        return false;
+    room_take(room, window->low, window->high);
+    return true;
 }
 
 bool place_pins_meet(Arena *arena, const Problem *problem)
 {
     const ArenaMark mark = arena_mark(arena);
-    VEC(Window) window = { 0 };
-    for (int i = 0; i < problem->n; i++) {
-        const PlaceItem *it = problem->item + problem->from[i];
-        const PlacePart whole = { 0, it->size, it->begin, it->end };
-        for (int k = 0; problem->pin[i] >= 0 && k < (it->parts ? it->parts : 1);
-             k++) {
-            const PlacePart w = it->parts ? it->part[k] : whole;
-            const int64_t low = it->pin + w.offset;
-            const int64_t high = low + w.size;
-            if (!w.size || w.begin >= w.end)
-                continue;
-            VEC_PUSH(arena, &window, ((Window){ w.begin, true, i, low, high }));
-            VEC_PUSH(arena, &window, ((Window){ w.end, false, i, low, high }));
-        }
-    }
+    Windows window = { 0 };
+    for (int i = 0; i < problem->n; i++)
+        if (problem->pin[i] >= 0)
+            list_windows(arena, place_item(problem, i), i, &window);
     if (window.n)
         qsort(window.at, window.n, sizeof *window.at, by_coming);
     Room *room = room_new(arena);
     bool meet = false;
     for (size_t k = 0; k < window.n && !meet; k++) {
-        const Window *w = window.at + k;
-        int64_t from = 0;
-        int64_t to = 0;
-        if (!w->born) {
-            room_free(room, w->low, w->high);
-            continue;
-        }
-        meet = !room_next(room, w->low, w->high, &from, &to) || from > w->low ||
-               to < w->high;
-        if (!meet)
-            room_take(room, w->low, w->high);
+        const Window *at = window.at + k;
+        if (at->born)
+            meet = !open_window(room, at);
+        else
+            room_free(room, at->low, at->high);
     }
     arena_release(arena, mark);
     return meet;

@@ -34,7 +34,9 @@ static int by_key(const void *a, const void *b)
     const Ranked *y = b;
     if (x->key != y->key)
         return x->key > y->key ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
+    if (x->item != y->item)
+        return x->item < y->item ? -1 : 1;
+    return 0;
 }
 
 /* The lowest offset at or above y that one arc to a placed neighbour moves i to; y if none does. */
@@ -47,33 +49,46 @@ static int64_t raise_once(const Orders *orders, int i, int64_t y)
         const int other = first ? arc->j : arc->i;
         if (!orders->placed[other])
             continue;
-        const int64_t lo = orders->trial[other] + (first ? arc->lo : -arc->hi);
-        const int64_t hi = orders->trial[other] + (first ? arc->hi : -arc->lo);
+        const int64_t at = orders->trial[other];
+        const int64_t lo = at + (first ? arc->lo : -arc->hi);
+        const int64_t hi = at + (first ? arc->hi : -arc->lo);
         if (lo < y && y < hi)
             y = place_up(hi, problem->align[i]);
     }
     return y;
 }
 
-/* Height of first fit in the order `next`; gives up above `limit`. */
-static int64_t first_fit(Orders *orders, int64_t limit)
+/* What is pinned has its place; the height of that. */
+static int64_t place_pinned(Orders *orders)
 {
     const Problem *problem = orders->p;
     int64_t height = 0;
     for (int i = 0; i < problem->n; i++) {
-        orders->placed[i] = problem->pin[i] >= 0;
-        if (!orders->placed[i])
+        const int64_t pin = problem->pin[i];
+        orders->placed[i] = pin >= 0;
+        if (pin < 0)
             continue;
-        orders->trial[i] = problem->pin[i];
-        height = i64_max(height, problem->pin[i] + problem->size[i]);
+        orders->trial[i] = pin;
+        height = i64_max(height, pin + problem->size[i]);
     }
+    return height;
+}
+
+/* Height of first fit in the order `next`; gives up above `limit`. */
+static int64_t first_fit(Orders *orders, int64_t limit)
+{
+    const Problem *problem = orders->p;
+    int64_t height = place_pinned(orders);
     for (int k = 0; k < problem->n && height <= limit; k++) {
         const int i = orders->next[k];
         if (orders->placed[i])
             continue;
         int64_t y = 0;
-        for (int64_t up; (up = raise_once(orders, i, y)) != y;)
-            y = up;
+        int64_t raised = raise_once(orders, i, 0);
+        while (raised != y) {
+            y = raised;
+            raised = raise_once(orders, i, y);
+        }
         orders->trial[i] = y;
         orders->placed[i] = true;
         height = i64_max(height, y + problem->size[i]);
@@ -83,11 +98,10 @@ static int64_t first_fit(Orders *orders, int64_t limit)
 
 static void keep(Orders *orders, int64_t height)
 {
+    const size_t n = (size_t)orders->p->n;
     orders->best = height;
-    memcpy(orders->order, orders->next,
-           sizeof *orders->order * (size_t)orders->p->n);
-    memcpy(orders->offset, orders->trial,
-           sizeof *orders->offset * (size_t)orders->p->n);
+    memcpy(orders->order, orders->next, sizeof *orders->order * n);
+    memcpy(orders->offset, orders->trial, sizeof *orders->offset * n);
 }
 
 /* ---- orders ---- */
@@ -113,12 +127,13 @@ static void sort_order(Arena *arena, Orders *orders, int kind,
                        const int64_t *hint)
 {
     const ArenaMark mark = arena_mark(arena);
-    Ranked *ranked = NEW_ARRAY(arena, Ranked, orders->p->n);
-    for (int i = 0; i < orders->p->n; i++)
+    const int n = orders->p->n;
+    Ranked *ranked = NEW_ARRAY(arena, Ranked, n);
+    for (int i = 0; i < n; i++)
         ranked[i] = (Ranked){ order_key(orders->p, i, kind, hint), i };
-    if (orders->p->n)
-        qsort(ranked, (size_t)orders->p->n, sizeof *ranked, by_key);
-    for (int i = 0; i < orders->p->n; i++)
+    if (n)
+        qsort(ranked, (size_t)n, sizeof *ranked, by_key);
+    for (int i = 0; i < n; i++)
         orders->next[i] = ranked[i].item;
     arena_release(arena, mark);
 }
@@ -127,10 +142,11 @@ static void sort_order(Arena *arena, Orders *orders, int kind,
 
 static int index_at_peak(const Orders *orders, int from)
 {
-    for (int k = 0; k < orders->p->n; k++) {
-        const int at = (from + k) % orders->p->n;
+    const Problem *problem = orders->p;
+    for (int k = 0; k < problem->n; k++) {
+        const int at = (from + k) % problem->n;
         const int i = orders->order[at];
-        if (orders->offset[i] + orders->p->size[i] == orders->best)
+        if (orders->offset[i] + problem->size[i] == orders->best)
             return at;
     }
     return from;
@@ -177,27 +193,43 @@ static void improve(Orders *orders, int64_t goal, uint32_t moves)
 
 /* ---- problems without a list of pairs ---- */
 
+static bool live_together(const Problem *problem, int i, int j)
+{
+    return problem->begin[i] < problem->end[j] &&
+           problem->begin[j] < problem->end[i];
+}
+
+/* The lowest gap that holds item i between the n that are placed, which are listed rising. */
+static int64_t lowest_gap(const Orders *orders, const int32_t *rising, int n,
+                          int i)
+{
+    const Problem *problem = orders->p;
+    int64_t y = 0;
+    for (int m = 0; m < n; m++) {
+        const int j = rising[m];
+        const int64_t begin = orders->offset[j];
+        if (begin >= y + problem->size[i])
+            break;
+        const int64_t end = begin + problem->size[j];
+        if (live_together(problem, i, j))
+            y = i64_max(y, place_up(end, problem->align[i]));
+    }
+    return y;
+}
+
 /* Largest first; the placed items are looked through from below for a gap. Plain problems only. */
 static int64_t place_large(Arena *arena, Orders *orders)
 {
     const Problem *problem = orders->p;
+    const int64_t *offset = orders->offset;
     sort_order(arena, orders, BY_SIZE, NULL);
     int32_t *rising = NEW_ARRAY(arena, int32_t, problem->n);
     int64_t height = 0;
     for (int k = 0; k < problem->n; k++) {
         const int i = orders->next[k];
-        int64_t y = 0;
-        for (int m = 0;
-             m < k && orders->offset[rising[m]] < y + problem->size[i]; m++) {
-            const int j = rising[m];
-            if (problem->begin[i] >= problem->end[j] ||
-                problem->begin[j] >= problem->end[i])
-                continue;
-            y = i64_max(y, place_up(orders->offset[j] + problem->size[j],
-                                    problem->align[i]));
-        }
+        const int64_t y = lowest_gap(orders, rising, k, i);
         int at = k;
-        for (; at > 0 && orders->offset[rising[at - 1]] > y; at--)
+        for (; at > 0 && offset[rising[at - 1]] > y; at--)
             rising[at] = rising[at - 1];
         rising[at] = i;
         orders->offset[i] = y;

@@ -155,34 +155,50 @@ static void solve(Arena *arena, Run *run, const PlaceOptions *opt)
         seek(arena, run, opt->effort ? opt->effort : PLACE_EFFORT);
 }
 
+/* The offsets of the caller's items. */
+static void write_offsets(const Run *run, const PlaceItem *item, int n,
+                          int64_t *offset)
+{
+    for (int i = 0; i < n; i++)
+        offset[i] = item[i].pinned ? item[i].pin : 0;
+    for (int i = 0; i < run->p->n; i++)
+        offset[run->p->from[i]] = run->best[i] * run->p->unit;
+}
+
+static PlaceResult result_of(const Run *run, int64_t *offset)
+{
+    const int64_t unit = run->p->unit;
+    return (PlaceResult){
+        .offset = offset,
+        .height = run->high * unit,
+        .lower_bound = i64_min(run->low, run->high) * unit,
+        .optimal = run->high <= run->low,
+        .nodes = run->nodes,
+    };
+}
+
 PlaceResult place(Arena *arena, const PlaceItem *item, int n,
                   const PlaceArc *override, int n_override,
                   const PlaceOptions *opt)
 {
     const PlaceOptions none = { 0 };
-    PlaceResult result = { .offset = NEW_ARRAY(arena, int64_t, n) };
+    const PlaceOptions *options = opt ? opt : &none;
+    const size_t pairs = options->pairs ? options->pairs : PLACE_PAIRS;
+    int64_t *offset = NEW_ARRAY(arena, int64_t, n);
     const ArenaMark mark = arena_mark(arena);
-    if (!opt)
-        opt = &none;
-    const size_t pairs = opt->pairs ? opt->pairs : PLACE_PAIRS;
-    Run run = { .p = place_problem(arena, item, n, override, n_override, pairs),
-                .budget = 1 };
-    const bool clash = pins_clash(arena, run.p);
-    if (!clash)
-        solve(arena, &run, opt);
-    for (int i = 0; i < n; i++)
-        result.offset[i] = item[i].pinned ? item[i].pin : 0;
-    for (int i = 0; !clash && i < run.p->n; i++)
-        result.offset[run.p->from[i]] = run.best[i] * run.p->unit;
-    result.height = run.high * run.p->unit;
-    result.lower_bound = i64_min(run.low, run.high) * run.p->unit;
-    result.optimal = !clash && run.high <= run.low;
-    result.nodes = run.nodes;
-    if (clash)
-        result.offset = NULL;
-    assert(clash || n > PLACE_EXACT_ITEMS ||
-           place_holds(item, n, override, n_override, result.offset,
-                       result.height));
+    Run run = {
+        .p = place_problem(arena, item, n, override, n_override, pairs),
+        .budget = 1,
+    };
+    if (pins_clash(arena, run.p)) {
+        arena_release(arena, mark);
+        return (PlaceResult){ .offset = NULL };
+    }
+    solve(arena, &run, options);
+    write_offsets(&run, item, n, offset);
+    const PlaceResult result = result_of(&run, offset);
+    assert(n > PLACE_EXACT_ITEMS ||
+           place_holds(item, n, override, n_override, offset, result.height));
     arena_release(arena, mark);
     return result;
 }

@@ -28,11 +28,11 @@ static bool takes_memory(const PlaceItem *item)
 {
     if (item->size <= 0)
         return false;
-    if (item->parts == 0)
-        return item->begin < item->end;
-    for (int k = 0; k < item->parts; k++)
-        if (item->part[k].size > 0 && item->part[k].begin < item->part[k].end)
+    for (int k = 0; k < place_parts(item); k++) {
+        const PlacePart part = place_part(item, k);
+        if (place_part_lives(&part))
             return true;
+    }
     return false;
 }
 
@@ -43,10 +43,11 @@ static void check_range(const PlaceItem *item, int n, const PlaceArc *arc,
 {
     int64_t sum = 0;
     for (int i = 0; i < n; i++) {
-        assert(item[i].size >= 0 && item[i].align >= 0 &&
-               (!item[i].pinned || item[i].pin >= 0));
-        sum = i64_add(sum, i64_add(i64_add(item[i].size, item[i].align),
-                                   item[i].pinned ? item[i].pin : 0));
+        const int64_t pin = item[i].pinned ? item[i].pin : 0;
+        assert(item[i].size >= 0 && item[i].align >= 0 && pin >= 0);
+        sum = i64_add(sum, item[i].size);
+        sum = i64_add(sum, item[i].align);
+        sum = i64_add(sum, pin);
     }
     for (int k = 0; k < n_arc; k++) {
         if (arc[k].lo < -LARGEST || arc[k].hi > LARGEST)
@@ -61,7 +62,7 @@ static int64_t common_unit(const Problem *problem)
 {
     int64_t unit = 0;
     for (int i = 0; i < problem->n; i++) {
-        const PlaceItem *item = &problem->item[problem->from[i]];
+        const PlaceItem *item = place_item(problem, i);
         unit = gcd(unit, item->pinned ? item->pin : align_of(item));
     }
     return unit ? unit : 1;
@@ -72,9 +73,10 @@ static int64_t common_unit(const Problem *problem)
 static int64_t plain_unit(const Problem *problem, int64_t unit)
 {
     int64_t common = 0;
-    for (int i = 0; i < problem->n; i++)
-        common =
-            gcd(common, place_up(problem->item[problem->from[i]].size, unit));
+    for (int i = 0; i < problem->n; i++) {
+        const int64_t size = place_item(problem, i)->size;
+        common = gcd(common, place_up(size, unit));
+    }
     return common ? common : unit;
 }
 
@@ -85,9 +87,9 @@ static void set_lifetime(Problem *problem, int i, const PlaceItem *item)
     bool first = true;
     for (int k = 0; k < item->parts; k++) {
         const PlacePart *part = &item->part[k];
-        assert(part->offset >= 0 && part->size >= 0 &&
-               part->offset <= item->size - part->size);
-        if (part->size == 0 || part->begin >= part->end)
+        assert(part->offset >= 0 && part->size >= 0);
+        assert(part->offset <= item->size - part->size);
+        if (!place_part_lives(part))
             continue;
         if (first || part->begin < problem->begin[i])
             problem->begin[i] = part->begin;
@@ -99,11 +101,14 @@ static void set_lifetime(Problem *problem, int i, const PlaceItem *item)
 
 static void set_item(Problem *problem, int i)
 {
-    const PlaceItem *item = &problem->item[problem->from[i]];
+    const PlaceItem *item = place_item(problem, i);
     problem->size[i] = i64_ceil_div(item->size, problem->unit);
-    problem->align[i] =
-        item->pinned || !problem->mixed ? 1 : align_of(item) / problem->unit;
-    problem->pin[i] = item->pinned ? item->pin / problem->unit : -1;
+    problem->align[i] = 1;
+    problem->pin[i] = -1;
+    if (item->pinned)
+        problem->pin[i] = item->pin / problem->unit;
+    else if (problem->mixed)
+        problem->align[i] = align_of(item) / problem->unit;
     set_lifetime(problem, i, item);
 }
 
@@ -118,6 +123,29 @@ static void make_room(Arena *arena, Problem *problem, int n)
     problem->special = NEW_ARRAY(arena, bool, n);
 }
 
+static void list_items(Problem *problem, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const PlaceItem *item = problem->item + i;
+        if (!takes_memory(item))
+            continue;
+        problem->from[problem->n] = i;
+        problem->n++;
+        if (item->parts || item->pinned)
+            problem->plain = false;
+    }
+}
+
+static bool has_mixed_alignments(const Problem *problem)
+{
+    for (int i = 0; i < problem->n; i++) {
+        const PlaceItem *item = place_item(problem, i);
+        if (!item->pinned && align_of(item) != problem->unit)
+            return true;
+    }
+    return false;
+}
+
 Problem *place_problem(Arena *arena, const PlaceItem *item, int n,
                        const PlaceArc *override, int n_override, size_t pairs)
 {
@@ -126,18 +154,9 @@ Problem *place_problem(Arena *arena, const PlaceItem *item, int n,
     problem->item = item;
     problem->plain = n_override == 0;
     make_room(arena, problem, n);
-    for (int i = 0; i < n; i++) {
-        if (!takes_memory(&item[i]))
-            continue;
-        problem->from[problem->n++] = i;
-        problem->plain =
-            problem->plain && item[i].parts == 0 && !item[i].pinned;
-    }
+    list_items(problem, n);
     problem->unit = common_unit(problem);
-    for (int i = 0; i < problem->n; i++)
-        problem->mixed = problem->mixed ||
-                         (!item[problem->from[i]].pinned &&
-                          align_of(&item[problem->from[i]]) != problem->unit);
+    problem->mixed = has_mixed_alignments(problem);
     if (problem->plain && !problem->mixed)
         problem->unit = plain_unit(problem, problem->unit);
     for (int i = 0; i < problem->n; i++)

@@ -55,6 +55,11 @@ typedef struct Problem {
     size_t *list; /* list k: job[list[k]] .. job[list[k + 1] - 1] */
 } Problem;
 
+static inline const PlaceItem *place_item(const Problem *problem, int i)
+{
+    return problem->item + problem->from[i];
+}
+
 /* The next multiple of align, align > 0. */
 static inline int64_t place_up(int64_t y, int64_t align)
 {

@@ -86,10 +86,13 @@ static bool fits(Search *search, int32_t region)
     for (int i = 0; i < group.n; i++)
         holds &= group.item[i].size <= size;
     if (holds) {
-        const PlaceResult result =
-            place(search->arena, group.item, group.n, group.arc, group.n_arc,
-                  &(PlaceOptions){
-                      .capacity = size, .effort = EFFORT, .moves = MOVES });
+        const PlaceOptions within = {
+            .capacity = size,
+            .effort = EFFORT,
+            .moves = MOVES,
+        };
+        const PlaceResult result = place(search->arena, group.item, group.n,
+                                         group.arc, group.n_arc, &within);
         holds = result.height <= size;
         if (!holds && result.lower_bound <= size)
             search->exact = false;
@@ -116,13 +119,15 @@ static int64_t total_cost(const RegionProblem *problem, const int32_t *of)
 static void sort_regions(Search *search)
 {
     const RegionProblem *problem = search->p;
+    const Region *region = problem->region;
+    int32_t *sorted = search->by_cost;
     for (int32_t k = 0; k < problem->regions; k++) {
         int32_t at = k;
-        for (; at > 0 && problem->region[search->by_cost[at - 1]].cost >
-                             problem->region[k].cost;
-             at--)
-            search->by_cost[at] = search->by_cost[at - 1];
-        search->by_cost[at] = k;
+        while (at > 0 && region[sorted[at - 1]].cost > region[k].cost) {
+            sorted[at] = sorted[at - 1];
+            at--;
+        }
+        sorted[at] = k;
     }
 }
 
@@ -143,28 +148,44 @@ static bool denser(const RegionProblem *problem, int32_t i, int32_t j)
 /* The cheapest region that is large enough for the item alone, as a place in by_cost. */
 static int cheapest(const Search *search, int32_t i)
 {
-    for (int k = 0; k < search->p->regions; k++)
-        if (search->p->region[search->by_cost[k]].size >=
-            search->p->item[i].size)
+    const RegionProblem *problem = search->p;
+    for (int k = 0; k < problem->regions; k++) {
+        const Region *region = problem->region + search->by_cost[k];
+        if (region->size >= problem->item[i].size)
             return k;
+    }
     return 0;
 }
 
 static void sort_items(Search *search)
 {
-    for (int32_t i = 0; i < search->p->n; i++) {
-        if (search->p->pin[i] != REGION_ANY || !search->p->item[i].size)
+    const RegionProblem *problem = search->p;
+    int32_t *order = search->order;
+    for (int32_t i = 0; i < problem->n; i++) {
+        if (problem->pin[i] != REGION_ANY || !problem->item[i].size)
             continue;
-        int at = search->n_order++;
-        for (; at > 0 && denser(search->p, i, search->order[at - 1]); at--)
-            search->order[at] = search->order[at - 1];
-        search->order[at] = i;
+        int at = search->n_order;
+        for (; at > 0 && denser(problem, i, order[at - 1]); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+        search->n_order++;
     }
-    for (int k = search->n_order; k-- > 0;)
-        search->rest[k] = i64_add(
-            search->rest[k + 1],
-            cost_of(search->p, search->order[k],
-                    search->by_cost[cheapest(search, search->order[k])]));
+    for (int k = search->n_order - 1; k >= 0; k--) {
+        const int32_t region = search->by_cost[cheapest(search, order[k])];
+        const int64_t own = cost_of(problem, order[k], region);
+        search->rest[k] = i64_add(search->rest[k + 1], own);
+    }
+}
+
+static bool settle_fastest(Search *search, int32_t i)
+{
+    for (int k = 0; k < search->p->regions; k++) {
+        search->of[i] = search->by_cost[k];
+        if (fits(search, search->by_cost[k]))
+            return true;
+    }
+    search->of[i] = -1;
+    return false;
 }
 
 /* Pinned items first, then those that want the fastest region that holds them; false: they do not
@@ -178,15 +199,12 @@ static bool settle_pinned(Search *search)
             search->of[i] = problem->pin[i] >= 0 ? problem->pin[i] : 0;
     for (int32_t r = 0; r < problem->regions; r++)
         all &= fits(search, r);
-    for (int32_t i = 0; i < problem->n; i++)
-        for (int k = 0; problem->pin[i] == REGION_FASTEST && search->of[i] < 0;
-             k++) {
-            if (k == problem->regions)
-                return false;
-            search->of[i] = search->by_cost[k];
-            if (!fits(search, search->by_cost[k]))
-                search->of[i] = -1;
-        }
+    for (int32_t i = 0; i < problem->n; i++) {
+        if (problem->pin[i] != REGION_FASTEST || search->of[i] >= 0)
+            continue;
+        if (!settle_fastest(search, i))
+            return false;
+    }
     return all;
 }
 
@@ -196,36 +214,60 @@ static void keep_best(Search *search, int64_t cost)
     memcpy(search->best, search->of, (size_t)search->p->n * sizeof *search->of);
 }
 
-static void search(Search *s, int64_t base, int64_t budget)
+/* By depth: which region the item is tried in next, and the cost of the items before it. */
+typedef struct Walk {
+    int32_t *choice;
+    int64_t *cost;
+} Walk;
+
+/* The region that the item at depth k is tried in next; -1: none is left that may be of use. */
+static int32_t next_region(Search *search, const Walk *walk, int k,
+                           int64_t budget)
 {
-    const RegionProblem *problem = s->p;
-    int32_t *choice = NEW_ARRAY(s->arena, int32_t, s->n_order + 1);
-    int64_t *cost = NEW_ARRAY(s->arena, int64_t, s->n_order + 1);
-    cost[0] = base;
-    for (int k = 0; k >= 0;) {
-        if (k == s->n_order) {
-            if (cost[k] < s->best_cost)
-                keep_best(s, cost[k]);
+    const int32_t next = walk->choice[k];
+    walk->choice[k]++;
+    if (search->tries >= budget) {
+        search->exact = false;
+        return -1;
+    }
+    if (next >= search->p->regions)
+        return -1;
+    const int32_t region = search->by_cost[next];
+    const int64_t own = cost_of(search->p, search->order[k], region);
+    const int64_t least =
+        i64_add(i64_add(walk->cost[k], own), search->rest[k + 1]);
+    return least < search->best_cost ? region : -1;
+}
+
+static void search_regions(Search *search, int64_t base, int64_t budget)
+{
+    const size_t depths = (size_t)search->n_order + 1;
+    const Walk walk = {
+        .choice = NEW_ARRAY(search->arena, int32_t, depths),
+        .cost = NEW_ARRAY(search->arena, int64_t, depths),
+    };
+    int k = 0;
+    walk.cost[0] = base;
+    while (k >= 0) {
+        if (k == search->n_order) {
+            if (walk.cost[k] < search->best_cost)
+                keep_best(search, walk.cost[k]);
             k--;
             continue;
         }
-        const int32_t i = s->order[k];
-        s->of[i] = -1;
-        const int32_t next = choice[k]++;
-        const int32_t r = next < problem->regions ? s->by_cost[next] : 0;
-        const bool out = s->tries >= budget;
-        if (out)
-            s->exact = false;
-        if (next >= problem->regions || out ||
-            i64_add(i64_add(cost[k], cost_of(problem, i, r)), s->rest[k + 1]) >=
-                s->best_cost) {
-            choice[k--] = 0;
+        const int32_t i = search->order[k];
+        search->of[i] = -1;
+        const int32_t region = next_region(search, &walk, k, budget);
+        if (region < 0) {
+            walk.choice[k] = 0;
+            k--;
             continue;
         }
-        s->of[i] = r;
-        if (!fits(s, r))
+        search->of[i] = region;
+        if (!fits(search, region))
             continue;
-        cost[k + 1] = i64_add(cost[k], cost_of(problem, i, r));
+        const int64_t own = cost_of(search->p, i, region);
+        walk.cost[k + 1] = i64_add(walk.cost[k], own);
         k++;
     }
 }
@@ -304,38 +346,61 @@ static bool counts(const RegionProblem *problem, const bool *shared, int32_t i,
                 it->end); /* items share in the first and the last step of one of them */
 }
 
+/* Does the item count in that step? What is too large for the cheapest region costs its own. */
+static bool counts_free(const Search *search, const bool *shared, int32_t i,
+                        int32_t step)
+{
+    return counts(search->p, shared, i, step) && !cheapest(search, i);
+}
+
+/* Regions as they fill up, the cheapest first. */
+typedef struct Fill {
+    int at;
+    int64_t left;  /* bytes of region by_cost[at] */
+    int64_t extra; /* cost of what was put in, beyond the cheapest region's */
+} Fill;
+
+/* Cuts item i to pieces where it does not fit; false: all regions are full. */
+static bool fill_with(const Search *search, Fill *fill, int32_t i)
+{
+    const Region *region = search->p->region;
+    const int64_t whole = search->p->item[i].size;
+    const double traffic = (double)search->p->traffic[i];
+    int64_t size = whole;
+    while (size) {
+        if (!fill->left && fill->at + 1 == search->p->regions)
+            return false;
+        if (!fill->left) {
+            fill->at++;
+            fill->left = region[search->by_cost[fill->at]].size;
+            continue;
+        }
+        const int64_t piece = i64_min(fill->left, size);
+        const int64_t more = region[search->by_cost[fill->at]].cost -
+                             region[search->by_cost[0]].cost;
+        const double share = (double)piece / (double)whole;
+        fill->extra += (int64_t)(traffic * (double)more * share);
+        fill->left -= piece;
+        size -= piece;
+    }
+    return true;
+}
+
 /* More than all in the cheapest region: the items of a step, cut to pieces where it helps, the
  * densest traffic in the cheapest regions. of: by item, the only step in which it counts; NULL: all
  * in which it is alive. */
 static int64_t extra_at(const Search *search, const bool *shared, int32_t step,
                         const int32_t *of)
 {
-    const RegionProblem *problem = search->p;
-    int64_t left = problem->region[search->by_cost[0]].size;
-    int64_t extra = 0;
-    int at = 0;
-    for (int k = 0; k < search->n_order; k++) {
+    Fill fill = { .left = search->p->region[search->by_cost[0]].size };
+    bool room = true;
+    for (int k = 0; room && k < search->n_order; k++) {
         const int32_t i = search->order[k];
-        if (!counts(problem, shared, i, step) || (of && of[i] != step) ||
-            cheapest(search, i))
-            continue; /* what is too large costs its own */
-        for (int64_t size = problem->item[i].size; size;) {
-            if (!left && at + 1 == problem->regions)
-                return extra;
-            if (!left) {
-                left = problem->region[search->by_cost[++at]].size;
-                continue;
-            }
-            const int64_t piece = i64_min(left, size);
-            const int64_t more = problem->region[search->by_cost[at]].cost -
-                                 problem->region[search->by_cost[0]].cost;
-            extra += (int64_t)((double)problem->traffic[i] * (double)more *
-                               ((double)piece / (double)problem->item[i].size));
-            left -= piece;
-            size -= piece;
-        }
+        const bool here = !of || of[i] == step;
+        if (here && counts_free(search, shared, i, step))
+            room = fill_with(search, &fill, i);
     }
-    return extra;
+    return fill.extra;
 }
 
 /* For each item the step in which most is alive with it. */
@@ -344,11 +409,12 @@ static int32_t *busiest(const Search *search, const bool *shared, int32_t steps)
     const RegionProblem *problem = search->p;
     int64_t *load = NEW_ARRAY(search->arena, int64_t, steps + 1);
     int32_t *of = NEW_ARRAY(search->arena, int32_t, problem->n + 1);
-    for (int k = 0; k < search->n_order; k++)
+    for (int k = 0; k < search->n_order; k++) {
+        const int32_t i = search->order[k];
         for (int32_t t = 0; t < steps; t++)
-            if (counts(problem, shared, search->order[k], t) &&
-                !cheapest(search, search->order[k]))
-                load[t] += problem->item[search->order[k]].size;
+            if (counts_free(search, shared, i, t))
+                load[t] += problem->item[i].size;
+    }
     for (int32_t i = 0; i < problem->n; i++) {
         of[i] = -1;
         for (int32_t t = 0; t < steps; t++)
@@ -414,68 +480,107 @@ static void place_all(Arena *arena, const RegionProblem *problem, RegionPlan *r)
     }
 }
 
+static int32_t largest_region(const RegionProblem *problem)
+{
+    int32_t largest = 0;
+    for (int32_t k = 1; k < problem->regions; k++)
+        if (problem->region[k].size > problem->region[largest].size)
+            largest = k;
+    return largest;
+}
+
+/* From the largest region to the cheapest other one that holds item i. */
+static void leave_largest(Search *search, int32_t i, int32_t largest)
+{
+    for (int k = 0; k < search->p->regions; k++) {
+        const int32_t region = search->by_cost[k];
+        if (search->of[i] != largest || region == largest)
+            continue;
+        search->of[i] = region;
+        if (!fits(search, region))
+            search->of[i] = largest;
+    }
+}
+
 /* Where nothing fits: what holds goes to the cheapest region that holds it, the rest to the
  * largest. */
 static void overflow(Search *search)
 {
     const RegionProblem *problem = search->p;
-    int32_t largest = 0;
-    for (int32_t k = 1; k < problem->regions; k++)
-        if (problem->region[k].size > problem->region[largest].size)
-            largest = k;
+    const int32_t largest = largest_region(problem);
     for (int32_t i = 0; i < problem->n; i++) {
         const int32_t free = problem->item[i].size ? largest : 0;
         const int32_t pin = problem->pin[i];
-        search->best[i] = search->of[i] = pin >= 0 ? pin : free;
+        search->of[i] = pin >= 0 ? pin : free;
+        search->best[i] = search->of[i];
     }
     for (int k = 0; k < search->n_order; k++)
-        for (int c = 0; c < problem->regions; c++) {
-            const int32_t was = search->of[search->order[k]];
-            if (was != largest || search->by_cost[c] == largest)
-                continue;
-            search->of[search->order[k]] = search->by_cost[c];
-            if (!fits(search, search->by_cost[c]))
-                search->of[search->order[k]] = was;
-        }
+        leave_largest(search, search->order[k], largest);
     keep_best(search, INT64_MAX);
 }
 
-RegionPlan region_plan(Arena *a, const RegionProblem *problem)
+static RegionPlan plan_new(Arena *arena, const RegionProblem *problem)
 {
-    RegionPlan r = { .of = NEW_ARRAY(a, int32_t, problem->n + 1),
-                     .offset = NEW_ARRAY(a, int64_t, problem->n + 1),
-                     .height = NEW_ARRAY(a, int64_t, problem->regions + 1),
-                     .bound = NEW_ARRAY(a, int64_t, problem->regions + 1),
-                     .traffic = NEW_ARRAY(a, int64_t, problem->regions + 1) };
-    const ArenaMark mark = arena_mark(a);
-    Search s = { .arena = a,
-                 .p = problem,
-                 .by_cost = NEW_ARRAY(a, int32_t, problem->regions + 1),
-                 .order = NEW_ARRAY(a, int32_t, problem->n + 1),
-                 .rest = NEW_ARRAY(a, int64_t, problem->n + 2),
-                 .of = NEW_ARRAY(a, int32_t, problem->n + 1),
-                 .best = r.of,
-                 .best_cost = INT64_MAX,
-                 .exact = true };
+    const size_t regions = (size_t)problem->regions + 1;
+    return (RegionPlan){
+        .of = NEW_ARRAY(arena, int32_t, problem->n + 1),
+        .offset = NEW_ARRAY(arena, int64_t, problem->n + 1),
+        .height = NEW_ARRAY(arena, int64_t, regions),
+        .bound = NEW_ARRAY(arena, int64_t, regions),
+        .traffic = NEW_ARRAY(arena, int64_t, regions),
+    };
+}
+
+static Search search_new(Arena *arena, const RegionProblem *problem,
+                         int32_t *best)
+{
+    Search search = {
+        .arena = arena,
+        .p = problem,
+        .by_cost = NEW_ARRAY(arena, int32_t, problem->regions + 1),
+        .order = NEW_ARRAY(arena, int32_t, problem->n + 1),
+        .rest = NEW_ARRAY(arena, int64_t, problem->n + 2),
+        .of = NEW_ARRAY(arena, int32_t, problem->n + 1),
+        .best = best,
+        .best_cost = INT64_MAX,
+        .exact = true,
+    };
     for (int i = 0; i < problem->n; i++)
-        s.of[i] = -1;
-    sort_regions(&s);
-    sort_items(&s);
-    if (settle_pinned(&s)) {
-        const int64_t base = total_cost(problem, s.of);
-        search(&s, base, s.tries + LEAST_TRIES + TRIES / (1 + problem->n / 8));
-        r.least = bound(&s, i64_add(base, s.rest[0]));
-        if (s.best_cost < INT64_MAX && !s.exact && s.best_cost > r.least)
-            improve(&s);
-    }
-    if (s.best_cost == INT64_MAX)
-        overflow(&s);
-    place_all(a, problem, &r);
-    if (s.exact)
-        r.least = r.cost;
-    r.optimal = !r.missing && r.cost <= r.least;
-    if (r.optimal)
-        r.least = r.cost;
-    arena_release(a, mark);
-    return r;
+        search.of[i] = -1;
+    sort_regions(&search);
+    sort_items(&search);
+    return search;
+}
+
+/* Returns a cost that no assignment goes below. */
+static int64_t assign(Search *search)
+{
+    const RegionProblem *problem = search->p;
+    const int64_t base = total_cost(problem, search->of);
+    const int64_t tries = LEAST_TRIES + TRIES / (1 + problem->n / 8);
+    search_regions(search, base, search->tries + tries);
+    const int64_t least = bound(search, i64_add(base, search->rest[0]));
+    const bool found = search->best_cost < INT64_MAX;
+    if (found && !search->exact && search->best_cost > least)
+        improve(search);
+    return least;
+}
+
+RegionPlan region_plan(Arena *arena, const RegionProblem *problem)
+{
+    RegionPlan plan = plan_new(arena, problem);
+    const ArenaMark mark = arena_mark(arena);
+    Search search = search_new(arena, problem, plan.of);
+    if (settle_pinned(&search))
+        plan.least = assign(&search);
+    if (search.best_cost == INT64_MAX)
+        overflow(&search);
+    place_all(arena, problem, &plan);
+    if (search.exact)
+        plan.least = plan.cost;
+    plan.optimal = !plan.missing && plan.cost <= plan.least;
+    if (plan.optimal)
+        plan.least = plan.cost;
+    arena_release(arena, mark);
+    return plan;
 }

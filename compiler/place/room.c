@@ -174,27 +174,43 @@ void room_take(Room *room, int64_t low, int64_t high)
         insert_gap(room, at, before);
 }
 
+static Gap *gap_at(const Room *room, Place at)
+{
+    return room->block.at[at.block]->gap + at.gap;
+}
+
+/* The gap before the one at a place; its number is -1 where that is the first of all. */
+static Place before_place(const Room *room, Place at)
+{
+    if (at.gap || !at.block)
+        return (Place){ at.block, at.gap - 1 };
+    const Block *block = room->block.at[at.block - 1];
+    return (Place){ at.block - 1, block->n - 1 };
+}
+
+static void extend_gap(const Room *room, Place at, int64_t low, int64_t high)
+{
+    Block *block = room->block.at[at.block];
+    *gap_at(room, at) = (Gap){ low, high };
+    block->most = i64_max(block->most, high - low);
+}
+
 void room_free(Room *room, int64_t low, int64_t high)
 {
     const Place next = first_above(room, low);
-    Gap *after = room->block.at[next.block]->gap + next.gap;
-    assert(high <= after->low);
-    Place last = { next.block, next.gap - 1 };
-    if (!next.gap && next.block)
-        last = (Place){ next.block - 1, room->block.at[next.block - 1]->n - 1 };
-    Gap *before =
-        last.gap >= 0 ? room->block.at[last.block]->gap + last.gap : NULL;
-    const bool joins = before && before->high == low;
-    if (after->low == high) {
-        after->low = joins ? before->low : low;
-        room->block.at[next.block]->most =
-            i64_max(room->block.at[next.block]->most, after->high - after->low);
+    const Place last = before_place(room, next);
+    const Gap after = *gap_at(room, next);
+    assert(high <= after.low);
+    Gap before = { 0, -1 };
+    if (last.gap >= 0)
+        before = *gap_at(room, last);
+    const bool joins = last.gap >= 0 && before.high == low;
+    if (after.low == high) {
+        extend_gap(room, next, joins ? before.low : low, after.high);
         if (joins)
             remove_gap(room, last);
     } else if (joins) {
-        before->high = high;
-        room->block.at[last.block]->most =
-            i64_max(room->block.at[last.block]->most, high - before->low);
+        extend_gap(room, last, before.low, high);
     } else {
         insert_gap(room, next, (Gap){ low, high });
     }

@@ -12,19 +12,21 @@
 
 static void set(Skyline *skyline, int64_t *where, int64_t value)
 {
-    VEC_PUSH(skyline->arena, &skyline->trail,
-             ((SkylineChange){ where, *where }));
+    const SkylineChange change = { where, *where };
+    VEC_PUSH(skyline->arena, &skyline->trail, change);
     *where = value;
 }
 
 static void unplace(Skyline *skyline, int i)
 {
+    const int first = skyline->first[i];
+    const int last = skyline->last[i];
     skyline->placed[i] = false;
     skyline->group_left[skyline->group[i]]++;
-    for (int s = skyline->first[i]; s < skyline->last[i]; s++) {
+    for (int s = first; s < last; s++) {
         skyline->open_count[s]++;
         skyline->rest[s] += skyline->p->size[i];
-        if (s > skyline->first[i])
+        if (s > first)
             skyline->crossing[s]++;
     }
 }
@@ -34,7 +36,8 @@ static void unplace(Skyline *skyline, int i)
 void skyline_undo(Skyline *skyline, size_t mark)
 {
     while (skyline->trail.n > mark) {
-        const SkylineChange change = skyline->trail.at[--skyline->trail.n];
+        skyline->trail.n--;
+        const SkylineChange change = skyline->trail.at[skyline->trail.n];
         if (change.where)
             *change.where = change.old;
         else
@@ -49,12 +52,14 @@ static void push(SkylineQueue *k, int s)
     if (k->in[s])
         return;
     k->in[s] = true;
-    k->at[k->n++] = s;
+    k->at[k->n] = s;
+    k->n++;
 }
 
 static int pop(SkylineQueue *k)
 {
-    const int s = k->at[--k->n];
+    k->n--;
+    const int s = k->at[k->n];
     k->in[s] = false;
     return s;
 }
@@ -84,23 +89,30 @@ void skyline_mark_all(Skyline *skyline)
 
 void skyline_set_floor(Skyline *skyline, int s, int64_t y)
 {
-    set(skyline, &skyline->floor[s], y);
+    set(skyline, skyline->floor + s, y);
     push(&skyline->raised, s);
     push(&skyline->stale, s);
 }
 
 /* ---- placing ---- */
 
+/* Where item i stands among those of section s. */
+static int32_t *slot_in(const Skyline *skyline, int i, int s)
+{
+    return skyline->slot[i] + (s - skyline->first[i]);
+}
+
 static void close_item(Skyline *skyline, int i, int s)
 {
     int32_t *open = skyline->open[s];
-    const int k = skyline->slot[i][s - skyline->first[i]];
-    const int end = --skyline->open_count[s];
-    const int j = open[end];
-    open[k] = j;
-    skyline->slot[j][s - skyline->first[j]] = k;
+    int32_t *slot = slot_in(skyline, i, s);
+    const int end = skyline->open_count[s] - 1;
+    const int other = open[end];
+    *slot_in(skyline, other, s) = *slot;
+    open[*slot] = other;
     open[end] = i;
-    skyline->slot[i][s - skyline->first[i]] = end;
+    *slot = end;
+    skyline->open_count[s] = end;
     skyline->rest[s] -= skyline->p->size[i];
     if (s > skyline->first[i])
         skyline->crossing[s]--;
@@ -108,15 +120,17 @@ static void close_item(Skyline *skyline, int i, int s)
 
 void skyline_put(Skyline *skyline, int i, int64_t y)
 {
-    VEC_PUSH(skyline->arena, &skyline->trail, ((SkylineChange){ NULL, i }));
+    const SkylineChange placed = { NULL, i };
+    VEC_PUSH(skyline->arena, &skyline->trail, placed);
     skyline->placed[i] = true;
     skyline->offset[i] = y;
     skyline->group_left[skyline->group[i]]--;
     const int64_t end = y + skyline->p->size[i];
-    for (int s = skyline->first[i]; s < skyline->last[i]; s++) {
+    const int last = skyline->last[i];
+    for (int s = skyline->first[i]; s < last; s++) {
         close_item(skyline, i, s);
-        set(skyline, &skyline->top[s], end);
-        set(skyline, &skyline->top_item[s], i);
+        set(skyline, skyline->top + s, end);
+        set(skyline, skyline->top_item + s, i);
         skyline_set_floor(skyline, s, end);
     }
 }
@@ -127,51 +141,70 @@ void skyline_put(Skyline *skyline, int i, int64_t y)
 static void widen_hole(Skyline *skyline, int s, int64_t least, int *from,
                        int *to)
 {
-    skyline->base[s] = skyline->top[s];
-    skyline->roof[s] = skyline->floor[s];
+    int64_t *base = skyline->base;
+    int64_t *roof = skyline->roof;
     int t = s;
-    for (; t > *from && skyline->roof[t] - skyline->base[t] >= least; t--) {
-        skyline->base[t - 1] = i64_max(skyline->base[t], skyline->top[t - 1]);
-        skyline->roof[t - 1] = i64_min(skyline->roof[t], skyline->floor[t - 1]);
+    base[s] = skyline->top[s];
+    roof[s] = skyline->floor[s];
+    for (; t > *from && roof[t] - base[t] >= least; t--) {
+        base[t - 1] = i64_max(base[t], skyline->top[t - 1]);
+        roof[t - 1] = i64_min(roof[t], skyline->floor[t - 1]);
     }
     *from = t;
-    for (t = s; t < *to - 1 && skyline->roof[t] - skyline->base[t] >= least;
-         t++) {
-        skyline->base[t + 1] = i64_max(skyline->base[t], skyline->top[t + 1]);
-        skyline->roof[t + 1] = i64_min(skyline->roof[t], skyline->floor[t + 1]);
+    for (t = s; t < *to - 1 && roof[t] - base[t] >= least; t++) {
+        base[t + 1] = i64_max(base[t], skyline->top[t + 1]);
+        roof[t + 1] = i64_min(roof[t], skyline->floor[t + 1]);
     }
     *to = t + 1;
+}
+
+/* The least of the open items of s that are as small as its hole, INT64_MAX if there is none; they
+ * live in sections *from .. *to - 1. */
+static int64_t least_fitting(const Skyline *skyline, int s, int64_t hole,
+                             int *from, int *to)
+{
+    const int32_t *open = skyline->open[s];
+    const int64_t *size = skyline->p->size;
+    int64_t least = INT64_MAX;
+    for (int k = 0; k < skyline->open_count[s]; k++) {
+        const int i = open[k];
+        if (size[i] > hole)
+            continue;
+        least = i64_min(least, size[i]);
+        if (skyline->first[i] < *from)
+            *from = skyline->first[i];
+        if (skyline->last[i] > *to)
+            *to = skyline->last[i];
+    }
+    return least;
+}
+
+/* Does an item fit between base and roof, from its first to its last section? */
+static bool fits_hole(const Skyline *skyline, int i)
+{
+    const int a = skyline->first[i];
+    const int b = skyline->last[i] - 1;
+    const int64_t base = i64_max(skyline->base[a], skyline->base[b]);
+    const int64_t roof = i64_min(skyline->roof[a], skyline->roof[b]);
+    const int64_t low = place_up(base, skyline->p->align[i]);
+    return roof - low >= skyline->p->size[i];
 }
 
 /* A closed hole below the floor of s that an open item fits into: some other placement is lower. */
 static bool wasteful(Skyline *skyline, int s)
 {
     const int64_t hole = skyline->floor[s] - skyline->top[s];
-    int64_t least = INT64_MAX;
+    const int32_t *open = skyline->open[s];
     int from = s;
     int to = s + 1;
-    for (int k = 0; k < skyline->open_count[s]; k++) {
-        const int i = skyline->open[s][k];
-        if (skyline->p->size[i] > hole)
-            continue;
-        least = i64_min(least, skyline->p->size[i]);
-        if (skyline->first[i] < from)
-            from = skyline->first[i];
-        if (skyline->last[i] > to)
-            to = skyline->last[i];
-    }
+    const int64_t least = least_fitting(skyline, s, hole, &from, &to);
     if (least > hole)
         return false;
     widen_hole(skyline, s, least, &from, &to);
     for (int k = 0; k < skyline->open_count[s]; k++) {
-        const int i = skyline->open[s][k];
-        const int a = skyline->first[i];
-        const int b = skyline->last[i] - 1;
-        if (skyline->p->size[i] > hole || a < from || b >= to)
-            continue;
-        const int64_t base = i64_max(skyline->base[a], skyline->base[b]);
-        const int64_t roof = i64_min(skyline->roof[a], skyline->roof[b]);
-        if (roof - place_up(base, skyline->p->align[i]) >= skyline->p->size[i])
+        const int i = open[k];
+        const bool inside = skyline->first[i] >= from && skyline->last[i] <= to;
+        if (inside && skyline->p->size[i] <= hole && fits_hole(skyline, i))
             return true;
     }
     return false;
@@ -179,19 +212,19 @@ static bool wasteful(Skyline *skyline, int s)
 
 static void sort_by_earliest(Skyline *skyline, int s)
 {
+    const int64_t *earliest = skyline->earliest;
     int32_t *open = skyline->open[s];
     for (int k = 1; k < skyline->open_count[s]; k++) {
         const int i = open[k];
-        const int64_t e = skyline->earliest[i];
-        if (skyline->earliest[open[k - 1]] <= e)
-            continue;
         int at = k;
-        for (; at > 0 && skyline->earliest[open[at - 1]] > e; at--) {
+        if (earliest[open[k - 1]] <= earliest[i])
+            continue;
+        for (; at > 0 && earliest[open[at - 1]] > earliest[i]; at--) {
             open[at] = open[at - 1];
-            skyline->slot[open[at]][s - skyline->first[open[at]]] = at;
+            *slot_in(skyline, open[at], s) = at;
         }
         open[at] = i;
-        skyline->slot[i][s - skyline->first[i]] = at;
+        *slot_in(skyline, i, s) = at;
     }
 }
 
@@ -205,11 +238,12 @@ static bool fits_alone(Skyline *skyline, int s)
     sort_by_earliest(skyline, s);
     for (int k = 0; k < skyline->open_count[s]; k++) {
         const int i = skyline->open[s][k];
+        const int64_t size = skyline->p->size[i];
         y = i64_max(y, skyline->earliest[i]);
         if (y + rest > skyline->capacity)
             return false;
-        y += skyline->p->size[i];
-        rest -= skyline->p->size[i];
+        y += size;
+        rest -= size;
     }
     return true;
 }
@@ -222,7 +256,7 @@ static void raise_item(Skyline *skyline, int i, int64_t y)
     const int64_t *holder = skyline->holder;
     const int64_t *rest = skyline->rest;
     const int last = skyline->last[i];
-    set(skyline, &skyline->earliest[i], y);
+    set(skyline, skyline->earliest + i, y);
     for (int t = skyline->first[i]; t < last; t++) {
         if (holder[t] == i)
             push(&skyline->stale, t);
@@ -236,11 +270,12 @@ static void raise_items(Skyline *skyline, int s)
 {
     const int64_t y = skyline->floor[s];
     const int64_t *earliest = skyline->earliest;
+    const int64_t *align = skyline->p->align;
     const int32_t *open = skyline->open[s];
     const int32_t *end = open + skyline->open_count[s];
     for (; open < end; open++)
         if (earliest[*open] < y)
-            raise_item(skyline, *open, place_up(y, skyline->p->align[*open]));
+            raise_item(skyline, *open, place_up(y, align[*open]));
 }
 
 /* Lifts the floor of s to its least earliest. */
@@ -260,13 +295,20 @@ static bool settle(Skyline *skyline, int s)
         low = earliest[holder];
     }
     if (skyline->holder[s] != holder)
-        set(skyline, &skyline->holder[s], holder);
+        set(skyline, skyline->holder + s, holder);
     if (low <= y)
         return true;
     if (low + skyline->rest[s] > skyline->capacity)
         return false;
-    set(skyline, &skyline->floor[s], low);
+    set(skyline, skyline->floor + s, low);
     return !wasteful(skyline, s);
+}
+
+/* Is there room for the open items of s above its floor? */
+static bool holds_open(const Skyline *skyline, int s)
+{
+    const int64_t end = skyline->floor[s] + skyline->rest[s];
+    return !skyline->open_count[s] || end <= skyline->capacity;
 }
 
 bool skyline_propagate(Skyline *skyline)
@@ -274,14 +316,11 @@ bool skyline_propagate(Skyline *skyline)
     while (skyline->raised.n || skyline->stale.n) {
         const bool rising = skyline->raised.n > 0;
         const int s = pop(rising ? &skyline->raised : &skyline->stale);
-        if (rising) {
-            if (skyline->open_count[s] &&
-                skyline->floor[s] + skyline->rest[s] > skyline->capacity)
-                return overflow(skyline, s);
-            raise_items(skyline, s);
-        } else if (!settle(skyline, s)) {
+        const bool holds = rising ? holds_open(skyline, s) : settle(skyline, s);
+        if (!holds)
             return overflow(skyline, s);
-        }
+        if (rising)
+            raise_items(skyline, s);
     }
     while (skyline->touched.n) {
         const int s = pop(&skyline->touched);
@@ -297,22 +336,30 @@ static int by_value(const void *a, const void *b)
 {
     const int32_t x = *(const int32_t *)a;
     const int32_t y = *(const int32_t *)b;
-    return x < y ? -1 : x > y;
+    if (x == y)
+        return 0;
+    return x < y ? -1 : 1;
 }
 
 static int32_t *borders(Arena *arena, const Problem *problem, int *count)
 {
-    int32_t *time = NEW_ARRAY(arena, int32_t, 2 * (size_t)problem->n);
+    const size_t times = 2 * (size_t)problem->n;
+    int32_t *time = NEW_ARRAY(arena, int32_t, times);
     int n = 0;
     for (int i = 0; i < problem->n; i++) {
-        time[2 * i] = problem->begin[i];
-        time[2 * i + 1] = problem->end[i];
+        time[n] = problem->begin[i];
+        time[n + 1] = problem->end[i];
+        n += 2;
     }
     if (problem->n)
-        qsort(time, 2 * (size_t)problem->n, sizeof *time, by_value);
-    for (int k = 0; k < 2 * problem->n; k++)
-        if (n == 0 || time[k] != time[n - 1])
-            time[n++] = time[k];
+        qsort(time, times, sizeof *time, by_value);
+    n = 0;
+    for (size_t k = 0; k < times; k++) {
+        if (n && time[k] == time[n - 1])
+            continue;
+        time[n] = time[k];
+        n++;
+    }
     *count = n;
     return time;
 }
@@ -340,67 +387,104 @@ static int by_lifetime(const void *a, const void *b)
         return x->size < y->size ? -1 : 1;
     if (x->align != y->align)
         return x->align < y->align ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
+    if (x->item != y->item)
+        return x->item < y->item ? -1 : 1;
+    return 0;
+}
+
+static Kin *sort_kin(const Skyline *skyline)
+{
+    Kin *kin = NEW_ARRAY(skyline->arena, Kin, skyline->n);
+    for (int i = 0; i < skyline->n; i++)
+        kin[i] = (Kin){
+            .first = skyline->first[i],
+            .last = skyline->last[i],
+            .item = i,
+            .size = skyline->p->size[i],
+            .align = skyline->p->align[i],
+        };
+    if (skyline->n)
+        qsort(kin, (size_t)skyline->n, sizeof *kin, by_lifetime);
+    return kin;
+}
+
+static bool are_related(const Kin *x, const Kin *y)
+{
+    return x->first == y->first && x->last == y->last;
+}
+
+static bool are_twins(const Kin *x, const Kin *y)
+{
+    return are_related(x, y) && x->size == y->size && x->align == y->align;
 }
 
 static void find_kin(Skyline *skyline)
 {
     const ArenaMark mark = arena_mark(skyline->arena);
-    Kin *kin = NEW_ARRAY(skyline->arena, Kin, skyline->n);
-    for (int i = 0; i < skyline->n; i++)
-        kin[i] = (Kin){ skyline->first[i], skyline->last[i], i,
-                        skyline->p->size[i], skyline->p->align[i] };
-    if (skyline->n)
-        qsort(kin, (size_t)skyline->n, sizeof *kin, by_lifetime);
+    const Kin *kin = sort_kin(skyline);
     for (int k = 0; k < skyline->n; k++) {
-        const Kin *x = &kin[k];
-        const Kin *before = k ? &kin[k - 1] : NULL;
-        const bool related =
-            before && before->first == x->first && before->last == x->last;
-        skyline->group[x->item] =
-            related ? skyline->group[before->item] : x->item;
-        skyline->group_left[skyline->group[x->item]]++;
-        skyline->twin[x->item] =
-            related && before->size == x->size && before->align == x->align
-                ? before->item
-                : -1;
+        const int32_t i = kin[k].item;
+        int32_t group = i;
+        int32_t twin = -1;
+        if (k && are_related(kin + k, kin + k - 1))
+            group = skyline->group[kin[k - 1].item];
+        if (k && are_twins(kin + k, kin + k - 1))
+            twin = kin[k - 1].item;
+        skyline->group[i] = group;
+        skyline->group_left[group]++;
+        skyline->twin[i] = twin;
     }
     arena_release(skyline->arena, mark);
 }
 
+static void open_item(Skyline *skyline, int i)
+{
+    const int first = skyline->first[i];
+    const int last = skyline->last[i];
+    int32_t *slot = NEW_ARRAY(skyline->arena, int32_t, last - first);
+    for (int s = first; s < last; s++) {
+        slot[s - first] = skyline->open_count[s];
+        skyline->open_count[s]++;
+        skyline->rest[s] += skyline->p->size[i];
+        if (s > first)
+            skyline->crossing[s]++;
+    }
+    skyline->slot[i] = slot;
+}
+
 static void open_items(Skyline *skyline)
 {
-    for (int i = 0; i < skyline->n; i++) {
-        skyline->slot[i] = NEW_ARRAY(skyline->arena, int32_t,
-                                     skyline->last[i] - skyline->first[i]);
-        for (int s = skyline->first[i]; s < skyline->last[i]; s++) {
-            skyline->slot[i][s - skyline->first[i]] = skyline->open_count[s]++;
-            skyline->rest[s] += skyline->p->size[i];
-            if (s > skyline->first[i])
-                skyline->crossing[s]++;
-        }
-    }
-    for (int s = 0; s < skyline->sections; s++) {
-        skyline->open[s] =
-            NEW_ARRAY(skyline->arena, int32_t, skyline->open_count[s]);
-        skyline->top_item[s] = skyline->holder[s] = -1;
-    }
     for (int i = 0; i < skyline->n; i++)
-        for (int s = skyline->first[i]; s < skyline->last[i]; s++)
-            skyline->open[s][skyline->slot[i][s - skyline->first[i]]] = i;
+        open_item(skyline, i);
+    for (int s = 0; s < skyline->sections; s++) {
+        const int32_t n = skyline->open_count[s];
+        skyline->open[s] = NEW_ARRAY(skyline->arena, int32_t, n);
+        skyline->top_item[s] = -1;
+        skyline->holder[s] = -1;
+    }
+    for (int i = 0; i < skyline->n; i++) {
+        const int last = skyline->last[i];
+        for (int s = skyline->first[i]; s < last; s++)
+            skyline->open[s][*slot_in(skyline, i, s)] = i;
+    }
 }
 
 static void list_births(Skyline *skyline)
 {
+    int32_t *birth = skyline->birth;
+    const int sections = skyline->sections;
     for (int i = 0; i < skyline->n; i++)
-        skyline->birth[skyline->first[i] + 1]++;
-    for (int s = 0; s < skyline->sections; s++)
-        skyline->birth[s + 1] += skyline->birth[s];
-    for (int i = skyline->n - 1; i >= 0; i--)
-        skyline->born[--skyline->birth[skyline->first[i] + 1]] = i;
-    for (int s = 0; s < skyline->sections; s++)
-        skyline->birth[s] = skyline->birth[s + 1];
-    skyline->birth[skyline->sections] = skyline->n;
+        birth[skyline->first[i] + 1]++;
+    for (int s = 0; s < sections; s++)
+        birth[s + 1] += birth[s];
+    for (int i = skyline->n - 1; i >= 0; i--) {
+        int32_t *at = birth + skyline->first[i] + 1;
+        --*at;
+        skyline->born[*at] = i;
+    }
+    for (int s = 0; s < sections; s++)
+        birth[s] = birth[s + 1];
+    birth[sections] = skyline->n;
 }
 
 static SkylineQueue new_queue(Arena *arena, int sections)
@@ -409,40 +493,51 @@ static SkylineQueue new_queue(Arena *arena, int sections)
                            .in = NEW_ARRAY(arena, bool, sections) };
 }
 
-static void make_room(Skyline *skyline)
+static void make_room_for_items(Skyline *skyline, Arena *arena, int n)
 {
-    Arena *a = skyline->arena;
-    const int n = skyline->n;
-    const int s = skyline->sections;
-    skyline->first = NEW_ARRAY(a, int32_t, n);
-    skyline->last = NEW_ARRAY(a, int32_t, n);
-    skyline->earliest = NEW_ARRAY(a, int64_t, n);
-    skyline->offset = NEW_ARRAY(a, int64_t, n);
-    skyline->placed = NEW_ARRAY(a, bool, n);
-    skyline->group = NEW_ARRAY(a, int32_t, n);
-    skyline->group_left = NEW_ARRAY(a, int32_t, n);
-    skyline->twin = NEW_ARRAY(a, int32_t, n);
-    skyline->rank = NEW_ARRAY(a, int32_t, n);
-    skyline->slot = NEW_ARRAY(a, int32_t *, n);
-    skyline->seen = NEW_ARRAY(a, int32_t, n);
-    skyline->rests = NEW_ARRAY(a, bool, n);
-    skyline->item_key = NEW_ARRAY(a, uint64_t, n);
-    skyline->birth = NEW_ARRAY(a, int32_t, s + 1);
-    skyline->born = NEW_ARRAY(a, int32_t, n);
-    skyline->open = NEW_ARRAY(a, int32_t *, s);
-    skyline->open_count = NEW_ARRAY(a, int32_t, s);
-    skyline->floor = NEW_ARRAY(a, int64_t, s);
-    skyline->top = NEW_ARRAY(a, int64_t, s);
-    skyline->top_item = NEW_ARRAY(a, int64_t, s);
-    skyline->holder = NEW_ARRAY(a, int64_t, s);
-    skyline->base = NEW_ARRAY(a, int64_t, s);
-    skyline->roof = NEW_ARRAY(a, int64_t, s);
-    skyline->rest = NEW_ARRAY(a, int64_t, s);
-    skyline->crossing = NEW_ARRAY(a, int32_t, s);
-    skyline->weights = NEW_ARRAY(a, int64_t, (size_t)SKY_RULES * (size_t)s);
-    skyline->raised = new_queue(a, s);
-    skyline->stale = new_queue(a, s);
-    skyline->touched = new_queue(a, s);
+    skyline->first = NEW_ARRAY(arena, int32_t, n);
+    skyline->last = NEW_ARRAY(arena, int32_t, n);
+    skyline->earliest = NEW_ARRAY(arena, int64_t, n);
+    skyline->offset = NEW_ARRAY(arena, int64_t, n);
+    skyline->placed = NEW_ARRAY(arena, bool, n);
+    skyline->group = NEW_ARRAY(arena, int32_t, n);
+    skyline->group_left = NEW_ARRAY(arena, int32_t, n);
+    skyline->twin = NEW_ARRAY(arena, int32_t, n);
+    skyline->rank = NEW_ARRAY(arena, int32_t, n);
+    skyline->slot = NEW_ARRAY(arena, int32_t *, n);
+    skyline->seen = NEW_ARRAY(arena, int32_t, n);
+    skyline->rests = NEW_ARRAY(arena, bool, n);
+    skyline->item_key = NEW_ARRAY(arena, uint64_t, n);
+    skyline->born = NEW_ARRAY(arena, int32_t, n);
+}
+
+static void make_room_for_sections(Skyline *skyline, Arena *arena, int n)
+{
+    const size_t weights = (size_t)SKY_RULES * (size_t)n;
+    skyline->birth = NEW_ARRAY(arena, int32_t, n + 1);
+    skyline->open = NEW_ARRAY(arena, int32_t *, n);
+    skyline->open_count = NEW_ARRAY(arena, int32_t, n);
+    skyline->floor = NEW_ARRAY(arena, int64_t, n);
+    skyline->top = NEW_ARRAY(arena, int64_t, n);
+    skyline->top_item = NEW_ARRAY(arena, int64_t, n);
+    skyline->holder = NEW_ARRAY(arena, int64_t, n);
+    skyline->base = NEW_ARRAY(arena, int64_t, n);
+    skyline->roof = NEW_ARRAY(arena, int64_t, n);
+    skyline->rest = NEW_ARRAY(arena, int64_t, n);
+    skyline->crossing = NEW_ARRAY(arena, int32_t, n);
+    skyline->weights = NEW_ARRAY(arena, int64_t, weights);
+    skyline->raised = new_queue(arena, n);
+    skyline->stale = new_queue(arena, n);
+    skyline->touched = new_queue(arena, n);
+}
+
+static void make_table(Skyline *skyline, uint64_t budget)
+{
+    int bits = 8;
+    while (bits < 20 && (uint64_t)1 << bits < budget)
+        bits++;
+    skyline->table_bits = bits;
+    skyline->table = NEW_ARRAY(skyline->arena, uint64_t, (size_t)1 << bits);
 }
 
 Skyline *place_skyline_new(Arena *a, const Problem *problem, uint64_t budget)
@@ -450,22 +545,23 @@ Skyline *place_skyline_new(Arena *a, const Problem *problem, uint64_t budget)
     Skyline *skyline = NEW(a, Skyline);
     int n_border;
     const int32_t *border = borders(a, problem, &n_border);
-    *skyline = (Skyline){ .arena = a,
-                          .p = problem,
-                          .n = problem->n,
-                          .sections = n_border ? n_border - 1 : 0 };
-    make_room(skyline);
+    *skyline = (Skyline){
+        .arena = a,
+        .p = problem,
+        .n = problem->n,
+        .sections = n_border ? n_border - 1 : 0,
+    };
+    make_room_for_items(skyline, a, skyline->n);
+    make_room_for_sections(skyline, a, skyline->sections);
     for (int i = 0; i < skyline->n; i++) {
+        const uint64_t key = skyline_mix((uint64_t)i + 12345);
         skyline->first[i] = index_of(border, n_border, problem->begin[i]);
         skyline->last[i] = index_of(border, n_border, problem->end[i]);
-        skyline->item_key[i] = skyline_mix((uint64_t)i + 12345) & ~(uint64_t)1;
+        skyline->item_key[i] = key & ~(uint64_t)1;
     }
     find_kin(skyline);
     open_items(skyline);
     list_births(skyline);
-    for (skyline->table_bits = 8; skyline->table_bits < 20 &&
-                                  (uint64_t)1 << skyline->table_bits < budget;)
-        skyline->table_bits++;
-    skyline->table = NEW_ARRAY(a, uint64_t, (size_t)1 << skyline->table_bits);
+    make_table(skyline, budget);
     return skyline;
 }
