@@ -15,10 +15,11 @@ static Stretch reduced_span(Bounds *bounds, const inlay_reduce_params *params)
 {
     const int k = params->kept - 1;
     const int r = params->reduced - 1;
-    const bool apart =
-        params->columns ? params->sk[k] != 1 : params->sr[r] != 1;
-    const int32_t along = params->columns ? params->nk[k] : params->nr[r];
-    bounds_refuse(bounds, apart && along > 1, "its innermost loop leaves gaps");
+    const bool columns = params->columns;
+    const int32_t step = columns ? params->sk[k] : params->sr[r];
+    const int32_t along = columns ? params->nk[k] : params->nr[r];
+    bounds_refuse(bounds, step != 1 && along > 1,
+                  "its innermost loop leaves gaps");
     Stretch stretch = span_nest(span_of(1), r, params->nr, params->sr);
     stretch = span_nest(stretch, params->kept, params->nk, params->sk);
     return span_times(stretch, params->nr[r], params->sr[r]);
@@ -32,9 +33,11 @@ static void reduce_known(Bounds *bounds, const inlay_reduce_params *params)
         return;
     sizes_walked(bounds, params->reduced, params->nr);
     const int64_t lines = sizes_walked(bounds, params->kept - 1, params->nk);
+    Stretch read = span_of(0);
+    if (params->count)
+        read = reduced_span(bounds, params);
     touch_box(bounds, 0, "result", lines, params->nk[params->kept - 1]);
-    touch_span(bounds, 1, "input",
-               params->count ? reduced_span(bounds, params) : span_of(0));
+    touch_span(bounds, 1, "input", read);
 }
 
 /* The kernel holds the axes to those that make the result's sizes: a size of 0 is reduced, and then
@@ -68,25 +71,26 @@ void bounds_reduce(Bounds *bounds)
 void bounds_arg(Bounds *bounds)
 {
     const inlay_arg_params *p = bounds->params;
-    touch_box(bounds, 0, "result", p->outer, p->inner);
-    touch_box(bounds, 1, "input", p->outer,
-              i64_max(bounds_size(bounds, p->n), 1), p->inner);
+    const int64_t lines = product_of(bounds, p->outer, p->inner);
+    const int64_t line = bounds_size(bounds, p->n);
+    touch(bounds, 0, "result", lines);
+    touch_box(bounds, 1, "input", lines, i64_max(line, 1));
 }
 
 static void touch_lines(Bounds *bounds, int k, const char *name, int64_t outer,
                         int64_t each, bool apart)
 {
-    const Stretch stretch =
-        span_times(span_of(each), bounds_size(bounds, outer),
-                   apart ? pixel_of(bounds, k) : each);
+    const int64_t lines = bounds_size(bounds, outer);
+    const int64_t step = apart ? pixel_of(bounds, k) : each;
+    const Stretch stretch = span_times(span_of(each), lines, step);
     touch_units(bounds, k, name, stretch);
 }
 
 void bounds_softmax(Bounds *bounds)
 {
     const inlay_softmax_params *p = bounds->params;
-    const int64_t each =
-        product_of(bounds, i64_max(bounds_size(bounds, p->n), 1), p->inner);
+    const int64_t line = bounds_size(bounds, p->n);
+    const int64_t each = product_of(bounds, i64_max(line, 1), p->inner);
     touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
     touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
 }
@@ -100,21 +104,25 @@ void bounds_qsoftmax(Bounds *bounds)
 void bounds_qnorm(Bounds *bounds)
 {
     const inlay_qnorm_params *p = bounds->params;
-    bounds_refuse(bounds, p->n < 1 || p->n > INLAY_QNORM_MOST,
+    const int64_t line = p->n;
+    bounds_refuse(bounds, line < 1 || line > INLAY_QNORM_MOST,
                   "its lines are too long");
-    touch_lines(bounds, 0, "result", p->outer, p->n, true);
-    touch_lines(bounds, 1, "input", p->outer, p->n, true);
-    touch(bounds, 2, "scale", p->n);
-    touch(bounds, 3, "bias", p->n);
+    touch_lines(bounds, 0, "result", p->outer, line, true);
+    touch_lines(bounds, 1, "input", p->outer, line, true);
+    touch(bounds, 2, "scale", line);
+    touch(bounds, 3, "bias", line);
     touch(bounds, 4, "numbers", INLAY_QSTEP_WORDS);
 }
 
 void bounds_lrn(Bounds *bounds)
 {
     const inlay_lrn_params *p = bounds->params;
-    const int64_t each = product_of(bounds, p->c, p->inner);
-    bounds_narrow(bounds, sat_add(p->c, bounds_size(bounds, p->before)));
-    bounds_narrow(bounds, sat_add(p->c, bounds_size(bounds, p->after)));
+    const int64_t channels = p->c;
+    const int64_t each = product_of(bounds, channels, p->inner);
+    const int64_t before = bounds_size(bounds, p->before);
+    const int64_t after = bounds_size(bounds, p->after);
+    bounds_narrow(bounds, sat_add(channels, before));
+    bounds_narrow(bounds, sat_add(channels, after));
     touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
     touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
 }
@@ -123,30 +131,31 @@ void bounds_lrn(Bounds *bounds)
  * columns of channels 16 at a time. */
 static Stretch norm_factors(Bounds *bounds, const inlay_norm_params *params)
 {
+    const int64_t n = bounds_size(bounds, params->n);
     const int64_t group = bounds_positive(bounds, params->group);
-    Stretch stretch = span_times(
-        span_of(1), i64_ceil_div(bounds_size(bounds, params->n), group),
-        params->along);
-    if (group == 1 && params->inner == 1)
-        stretch = span_both(stretch, span_of(params->n));
-    stretch = span_times(stretch, bounds_size(bounds, params->inner),
-                         params->inner_step);
-    return span_times(stretch,
-                      i64_min(bounds_positive(bounds, params->period),
-                              bounds_size(bounds, params->outer)),
-                      params->outer_step);
+    const int64_t groups = i64_ceil_div(n, group);
+    const int64_t inner = bounds_size(bounds, params->inner);
+    const int64_t period = bounds_positive(bounds, params->period);
+    const int64_t outer = bounds_size(bounds, params->outer);
+    Stretch stretch = span_times(span_of(1), groups, params->along);
+    if (group == 1 && inner == 1)
+        stretch = span_both(stretch, span_of(n));
+    stretch = span_times(stretch, inner, params->inner_step);
+    return span_times(stretch, i64_min(period, outer), params->outer_step);
 }
 
 void bounds_norm(Bounds *bounds)
 {
     const inlay_norm_params *p = bounds->params;
-    const Stretch all = span_of(product_of(bounds, p->outer, p->n, p->inner));
+    const int64_t lines = product_of(bounds, p->outer, p->inner);
+    const Stretch all = span_of(product_of(bounds, lines, p->n));
+    const Stretch factors = norm_factors(bounds, p);
     touch_units(bounds, 0, "result", all);
-    touch_box(bounds, 1, "mean", p->outer, p->inner);
-    touch_box(bounds, 2, "deviation", p->outer, p->inner);
+    touch(bounds, 1, "mean", lines);
+    touch(bounds, 2, "deviation", lines);
     touch_units(bounds, 3, "input", all);
-    touch_span(bounds, 4, "scale", norm_factors(bounds, p));
-    touch_span(bounds, 5, "bias", norm_factors(bounds, p));
+    touch_span(bounds, 4, "scale", factors);
+    touch_span(bounds, 5, "bias", factors);
 }
 
 /* Without room for one value it compares with the one before the first. */
@@ -156,9 +165,9 @@ void bounds_topk(Bounds *bounds)
     const int64_t lines = product_of(bounds, p->outer, p->inner);
     bounds_refuse(bounds, p->k < 1 && p->n > 0 && lines,
                   "it has no room for a value");
-    touch_box(bounds, 0, "values", p->outer, p->k, p->inner);
-    touch_box(bounds, 1, "indices", p->outer, p->k, p->inner);
-    touch_box(bounds, 2, "input", p->outer, p->n, p->inner);
+    touch_box(bounds, 0, "values", lines, p->k);
+    touch_box(bounds, 1, "indices", lines, p->k);
+    touch_box(bounds, 2, "input", lines, p->n);
 }
 
 void bounds_unique(Bounds *bounds)
@@ -166,12 +175,13 @@ void bounds_unique(Bounds *bounds)
     const inlay_unique_params *p = bounds->params;
     const int64_t n = bounds_size(bounds, p->n);
     const int64_t found = bounds_size(bounds, p->found);
-    touch_box(bounds, 0, "result", p->outer, found, p->inner);
+    const int64_t lines = product_of(bounds, p->outer, p->inner);
+    touch_box(bounds, 0, "result", lines, found);
     touch(bounds, 1, "count", 1);
     touch(bounds, 2, "first places", found);
     touch(bounds, 3, "inverse", n);
     touch(bounds, 4, "counts", found);
-    touch_box(bounds, 5, "input", p->outer, n, p->inner);
+    touch_box(bounds, 5, "input", lines, n);
     touch(bounds, 6, "scratch", sat_add(n, i64_min(n, found)));
 }
 
@@ -180,8 +190,9 @@ void bounds_cumulate(Bounds *bounds)
     const inlay_cumulate_params *p = bounds->params;
     if (!bounds_rank(bounds, p->rank, 0))
         return;
-    touch(bounds, 0, "result", sizes_product(bounds, p->rank, p->n));
-    touch(bounds, 1, "input", sizes_product(bounds, p->rank, p->n));
+    const int64_t elements = sizes_product(bounds, p->rank, p->n);
+    touch(bounds, 0, "result", elements);
+    touch(bounds, 1, "input", elements);
     touch(bounds, 2, "axis", p->axis < 0);
 }
 
@@ -205,13 +216,15 @@ void bounds_einsum(Bounds *bounds)
         return;
     sizes_walked(bounds, p->summed, p->nr);
     const int64_t lines = sizes_walked(bounds, p->kept - 1, p->nk);
-    const Stretch first = span_nest(span_of(1), p->summed, p->nr, p->ar);
-    const Stretch second = span_nest(span_of(1), p->summed, p->nr, p->br);
-    touch_box(bounds, 0, "result", lines, p->nk[p->kept - 1]);
-    touch_span(bounds, 1, "first operand",
-               span_nest(first, p->kept, p->nk, p->ak));
-    touch_span(bounds, 2, "second operand",
-               span_nest(second, p->kept, p->nk, p->bk));
+    const int32_t *kept = p->nk;
+    const int32_t *summed = p->nr;
+    Stretch first = span_nest(span_of(1), p->summed, summed, p->ar);
+    Stretch second = span_nest(span_of(1), p->summed, summed, p->br);
+    first = span_nest(first, p->kept, kept, p->ak);
+    second = span_nest(second, p->kept, kept, p->bk);
+    touch_box(bounds, 0, "result", lines, kept[p->kept - 1]);
+    touch_span(bounds, 1, "first operand", first);
+    touch_span(bounds, 2, "second operand", second);
 }
 
 static void touch_matrices(Bounds *bounds, const inlay_det_params *params)

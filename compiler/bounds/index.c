@@ -21,7 +21,8 @@ static int64_t named_elements(Bounds *bounds, int rank, const int32_t *x,
     bounds_refuse(bounds, axis < 0 || axis >= rank, "its axis is none");
     for (int d = 0; d < rank; d++) {
         const int64_t n = d == axis ? x[d] : y[d];
-        last = sat_add(product_of(bounds, last, x[d]), i64_max(n, 1) - 1);
+        const int64_t before = product_of(bounds, last, x[d]);
+        last = sat_add(before, i64_max(n, 1) - 1);
     }
     return sat_add(last, 1);
 }
@@ -54,10 +55,20 @@ void bounds_gather_nd(Bounds *bounds)
         return;
     const int64_t vectors = product_of(bounds, p->batch, p->k);
     const int64_t run = bounds_size(bounds, p->run);
-    const int64_t each = sat_mul(sizes_product(bounds, p->depth, p->n), run);
+    const int64_t runs = sizes_product(bounds, p->depth, p->n);
+    const int64_t data = sat_mul(p->batch, sat_mul(runs, run));
     touch_box(bounds, 0, "result", vectors, run);
-    touch(bounds, 1, "data", vectors ? sat_mul(p->batch, each) : 0);
+    touch(bounds, 1, "data", vectors ? data : 0);
     touch_box(bounds, 2, "indices", vectors, p->depth);
+}
+
+/* Elements of the data, which is copied as bytes. */
+static int64_t whole_elements(Bounds *bounds,
+                              const inlay_scatter_params *params)
+{
+    const int64_t bytes = bounds_size(bounds, params->bytes);
+    const int64_t size = type_bits(bounds->reach[0].type) / 8;
+    return i64_ceil_div(bytes, i64_max(size, 1));
 }
 
 void bounds_scatter_elements(Bounds *bounds)
@@ -66,15 +77,13 @@ void bounds_scatter_elements(Bounds *bounds)
     if (!bounds_rank(bounds, p->rank, 1))
         return;
     const int64_t indices = sizes_walked(bounds, p->rank, p->y);
-    const int64_t bytes = bounds_size(bounds, p->bytes);
-    const int64_t size = type_bits(bounds->reach[0].type) / 8;
     const int64_t named = named_elements(bounds, p->rank, p->x, p->y, p->axis);
-    const int64_t whole = i64_ceil_div(bytes, i64_max(size, 1));
-    touch(bounds, 0, "result",
-          touch_given(bounds, 2) ? i64_max(named, whole) : whole);
+    const int64_t whole = whole_elements(bounds, p);
+    const bool writes = touch_given(bounds, 2);
+    touch(bounds, 0, "result", writes ? i64_max(named, whole) : whole);
     touch(bounds, 1, "data", whole);
     touch(bounds, 2, "indices", indices);
-    touch(bounds, 3, "updates", touch_given(bounds, 2) ? indices : 0);
+    touch(bounds, 3, "updates", writes ? indices : 0);
 }
 
 void bounds_scatter_nd(Bounds *bounds)
@@ -82,25 +91,23 @@ void bounds_scatter_nd(Bounds *bounds)
     const inlay_scatter_params *p = bounds->params;
     if (!bounds_rank(bounds, p->rank, 0))
         return;
-    const int64_t bytes = bounds_size(bounds, p->bytes);
-    const int64_t size = type_bits(bounds->reach[0].type) / 8;
-    const int64_t whole = i64_ceil_div(bytes, i64_max(size, 1));
-    const int64_t k = bounds_size(bounds, p->k);
-    const int64_t named =
-        product_of(bounds, sizes_product(bounds, p->rank, p->x), p->run);
-    touch(bounds, 0, "result", k ? i64_max(named, whole) : whole);
+    const int64_t whole = whole_elements(bounds, p);
+    const int64_t vectors = bounds_size(bounds, p->k);
+    const int64_t places = sizes_product(bounds, p->rank, p->x);
+    const int64_t named = product_of(bounds, places, p->run);
+    touch(bounds, 0, "result", vectors ? i64_max(named, whole) : whole);
     touch(bounds, 1, "data", whole);
-    touch_box(bounds, 2, "indices", k, p->rank);
-    touch_box(bounds, 3, "updates", k, p->run);
+    touch_box(bounds, 2, "indices", vectors, p->rank);
+    touch_box(bounds, 3, "updates", vectors, p->run);
 }
 
 void bounds_onehot(Bounds *bounds)
 {
     const inlay_onehot_params *p = bounds->params;
     const int64_t size = bounds_size(bounds, p->size);
-    touch_box(bounds, 0, "result", p->outer, p->depth, p->inner, size);
-    touch(bounds, 1, "indices",
-          p->depth ? product_of(bounds, p->outer, p->inner) : 0);
+    const int64_t indices = product_of(bounds, p->outer, p->inner);
+    touch_box(bounds, 0, "result", indices, p->depth, size);
+    touch(bounds, 1, "indices", p->depth ? indices : 0);
     touch_box(bounds, 2, "values", 2, size);
 }
 
@@ -258,15 +265,17 @@ void bounds_settle(Bounds *bounds)
 void bounds_nms(Bounds *bounds)
 {
     const inlay_nms_params *p = bounds->params;
-    touch_box(bounds, 0, "result", p->room, 3);
+    const int64_t entries = product_of(bounds, p->room, 3);
+    touch(bounds, 0, "result", entries);
     touch(bounds, 1, "count", 1);
-    touch_box(bounds, 2, "boxes", p->batch, p->n, 4);
-    touch_box(bounds, 3, "scores", p->batch, p->classes, p->n);
+    const int64_t boxes = product_of(bounds, p->batch, p->n);
+    touch_box(bounds, 2, "boxes", boxes, 4);
+    touch_box(bounds, 3, "scores", boxes, p->classes);
     touch(bounds, 4, "most boxes of a class", 1);
     touch(bounds, 5, "threshold of overlap", 1);
     touch(bounds, 6, "threshold of scores", 1);
     touch(bounds, 7, "scratch", p->n);
-    bounds_narrow(bounds, product_of(bounds, p->room, 3));
+    bounds_narrow(bounds, entries);
 }
 
 void bounds_cache(Bounds *bounds)

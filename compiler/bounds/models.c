@@ -19,13 +19,14 @@ void bounds_ml_classify(Bounds *bounds)
 {
     const inlay_ml_scores_params *p = bounds->params;
     const int64_t least = p->out > p->k ? 2 : 1;
-    touch_scores(bounds, p->n, bounds_size(bounds, p->out),
-                 i64_max(p->k, least));
+    const int64_t out = bounds_size(bounds, p->out);
+    const int64_t classes = bounds_size(bounds, p->k);
+    const int64_t read = i64_max(classes, 1);
+    const Stretch rows = span_times(span_of(read), p->n, classes);
+    touch_scores(bounds, p->n, out, i64_max(classes, least));
     touch(bounds, 1, "labels of rows", p->n);
-    touch_span(
-        bounds, 2, "input",
-        span_times(span_of(i64_max(p->k, 1)), p->n, bounds_size(bounds, p->k)));
-    touch(bounds, 3, "labels", p->k == 1 ? 2 : i64_max(p->k, 1));
+    touch_span(bounds, 2, "input", rows);
+    touch(bounds, 3, "labels", classes == 1 ? 2 : read);
     if (touch_given(bounds, 1))
         touch_needs(bounds, 3);
 }
@@ -86,6 +87,14 @@ static void check_places(Bounds *bounds, const int32_t *place, int64_t n,
         bounds_refuse(bounds, place[i] < 0 || place[i] >= end, why);
 }
 
+/* Element i of a table of float64 (wide) or float32. */
+static double number_at(const void *table, int64_t i, bool wide)
+{
+    if (wide)
+        return ((const double *)table)[i];
+    return (double)((const float *)table)[i];
+}
+
 /* Sets of members: each begins within the list, which ends with NaN. */
 static int64_t check_members(Bounds *bounds, const Trees *trees, bool wide)
 {
@@ -97,16 +106,14 @@ static int64_t check_members(Bounds *bounds, const Trees *trees, bool wide)
     for (int64_t i = 0; i < trees->nodes && i < values && value; i++) {
         if ((trees->node[2 * i] >> 1 & 7) != INLAY_TREE_MEMBER)
             continue;
-        const double at = wide ? ((const double *)value)[i]
-                               : (double)((const float *)value)[i];
+        const double at = number_at(value, i, wide);
         bounds_refuse(bounds, !(at >= 0 && at < (double)members),
                       "a node of it has no members");
         last = members;
     }
     if (!last || !member)
         return last;
-    const double end = wide ? ((const double *)member)[members - 1]
-                            : (double)((const float *)member)[members - 1];
+    const double end = number_at(member, members - 1, wide);
     bounds_refuse(bounds, end == end, "its members have no end");
     return last;
 }
@@ -207,8 +214,8 @@ void bounds_svm_classify(Bounds *bounds)
     const int64_t decisions = p->classes == 2 ? 2 : pairs;
     const bool by_class = !p->vectors || p->probabilities;
     bounds_narrow(bounds, sat_mul(classes, classes));
-    touch_scores(bounds, p->n, bounds_size(bounds, p->out),
-                 by_class ? classes : decisions);
+    const int64_t out = bounds_size(bounds, p->out);
+    touch_scores(bounds, p->n, out, by_class ? classes : decisions);
     touch(bounds, 1, "labels of rows", p->n);
     touch_box(bounds, 2, "input", p->n, p->features);
     touch(bounds, 6, "labels", classes);
@@ -243,9 +250,9 @@ static void check_grams(Bounds *bounds, const inlay_tfidf_params *params,
 void bounds_tfidf(Bounds *bounds)
 {
     const inlay_tfidf_params *p = bounds->params;
-    const int64_t pool = touch_given(bounds, 2)
-                             ? tensor_count(bounds->step->operand[2].tensor)
-                             : 0;
+    const Operand *grams = bounds->step->operand + 2;
+    const bool pooled = touch_given(bounds, 2);
+    const int64_t pool = pooled ? tensor_count(grams->tensor) : 0;
     bounds_size(bounds, p->skips);
     bounds_narrow(bounds, sat_add(p->skips, 1));
     check_grams(bounds, p, pool);

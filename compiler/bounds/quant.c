@@ -8,11 +8,10 @@
 static void touch_quanta(Bounds *bounds, int k, const char *name,
                          const inlay_quant_params *params)
 {
-    const int64_t each = sat_mul(bounds_size(bounds, params->axis),
-                                 bounds_size(bounds, params->inner));
+    const int64_t each = product_of(bounds, params->axis, params->inner);
     const int64_t outer = bounds_size(bounds, params->outer);
-    const Stretch row = span_times(span_of(each), outer,
-                                   params->rows ? pixel_of(bounds, k) : each);
+    const int64_t step = params->rows ? pixel_of(bounds, k) : each;
+    const Stretch row = span_times(span_of(each), outer, step);
     if (params->rows)
         touch_each_row(bounds, k, name, bounds->step->units, row);
     else
@@ -22,15 +21,17 @@ static void touch_quanta(Bounds *bounds, int k, const char *name,
 void bounds_quant(Bounds *bounds)
 {
     const inlay_quant_params *p = bounds->params;
-    const int64_t blocks = i64_ceil_div(bounds_size(bounds, p->axis),
-                                        bounds_positive(bounds, p->block));
-    Stretch stretch =
-        span_times(span_of(1), bounds_size(bounds, p->inner), p->si);
+    const int64_t axis = bounds_size(bounds, p->axis);
+    const int64_t block = bounds_positive(bounds, p->block);
+    const int64_t blocks = i64_ceil_div(axis, block);
+    const int64_t inner = bounds_size(bounds, p->inner);
+    const int64_t outer = bounds_size(bounds, p->outer);
+    Stretch stretch = span_times(span_of(1), inner, p->si);
     stretch = span_times(stretch, blocks, p->sa);
-    stretch = span_times(stretch, bounds_size(bounds, p->outer), p->so);
+    stretch = span_times(stretch, outer, p->so);
     if (!p->so && !p->sa && !p->si)
         stretch = span_of(1);
-    bounds_narrow(bounds, sat_mul(sat_mul(p->axis, p->inner), p->outer));
+    bounds_narrow(bounds, product_of(bounds, axis, inner, outer));
     touch_quanta(bounds, 0, "result", p);
     touch_quanta(bounds, 1, "input", p);
     touch_span(bounds, 2, "scale", stretch);
@@ -73,6 +74,23 @@ static Stretch matrices(const inlay_qmatmul_params *params,
     return stretch;
 }
 
+/* At least one of each. */
+static void touch_numbers(Bounds *bounds, int k, const char *name,
+                          int32_t count)
+{
+    touch(bounds, k, name, bounds_positive(bounds, count));
+}
+
+static void qmatmul_numbers(Bounds *bounds, const inlay_qmatmul_params *params)
+{
+    touch_numbers(bounds, 3, "zero point of the first factor", params->za);
+    touch_numbers(bounds, 4, "zero point of the second factor", params->zb);
+    touch_numbers(bounds, 5, "scale of the first factor", params->sa);
+    touch_numbers(bounds, 6, "scale of the second factor", params->sb);
+    touch(bounds, 7, "scale of the result", 1);
+    touch(bounds, 8, "zero point of the result", 1);
+}
+
 void bounds_qmatmul(Bounds *bounds)
 {
     const inlay_qmatmul_params *p = bounds->params;
@@ -80,95 +98,70 @@ void bounds_qmatmul(Bounds *bounds)
                   "it has another number of loops than its kernel");
     if (bounds->wrong)
         return;
-    const int64_t m = bounds_size(bounds, p->m);
-    const int64_t n = bounds_size(bounds, p->n);
-    const int64_t k = bounds_size(bounds, p->k);
     const int64_t batches = sizes_product(bounds, p->rank, p->dims);
+    const int64_t first = product_of(bounds, p->m, p->k);
+    const int64_t second = product_of(bounds, p->k, p->n);
     bounds_narrow(bounds, batches);
     quantized_result(bounds, p->out, 6);
-    touch(bounds, 0, "result", sat_mul(batches, sat_mul(m, n)));
-    touch_span(bounds, 1, "first factor", matrices(p, p->as, sat_mul(m, k)));
-    touch_span(bounds, 2, "second factor", matrices(p, p->bs, sat_mul(k, n)));
-    touch(bounds, 3, "zero point of the first factor",
-          bounds_positive(bounds, p->za));
-    touch(bounds, 4, "zero point of the second factor",
-          bounds_positive(bounds, p->zb));
-    touch(bounds, 5, "scale of the first factor",
-          bounds_positive(bounds, p->sa));
-    touch(bounds, 6, "scale of the second factor",
-          bounds_positive(bounds, p->sb));
-    touch(bounds, 7, "scale of the result", 1);
-    touch(bounds, 8, "zero point of the result", 1);
+    touch_box(bounds, 0, "result", batches, p->m, p->n);
+    touch_span(bounds, 1, "first factor", matrices(p, p->as, first));
+    touch_span(bounds, 2, "second factor", matrices(p, p->bs, second));
+    qmatmul_numbers(bounds, p);
 }
 
-static void check_axis(Bounds *bounds, int64_t out, int64_t stride, int64_t pad,
-                       int64_t taps, int64_t dilation)
-{
-    bounds_size(bounds, out);
-    bounds_narrow(
-        bounds,
-        sat_add(sat_add(sat_mul(out, stride), sat_mul(taps, dilation)), pad));
-    bounds_narrow(
-        bounds,
-        sat_add(sat_add(sat_mul(out, stride), sat_mul(taps, dilation)), -pad));
-}
-
+/* Rows of x and y, which have so many groups of channels. */
 static void qconv_images(Bounds *bounds, const inlay_qconv_params *params,
                          int64_t groups)
 {
-    const int64_t units = bounds->step->units;
-    const int64_t high =
-        bounds_positive(bounds, sat_mul(params->od, params->oh));
-    const int64_t planes = sat_mul(bounds_size(bounds, params->id),
-                                   bounds_size(bounds, params->ih));
-    const int64_t wide = bounds_size(bounds, params->iw);
-    touch_each_row(bounds, 0, "result", units,
-                   span_pixels(bounds, 0, bounds_size(bounds, params->ow),
-                               sat_mul(groups, params->oc)));
-    touch_each_row(bounds, 1, "input",
-                   sat_mul(i64_ceil_div(units, high), planes),
-                   span_pixels(bounds, 1, wide, sat_mul(groups, params->ic)));
+    const int64_t high = sat_mul(params->od, params->oh);
+    const int64_t planes = product_of(bounds, params->id, params->ih);
+    const int64_t rows = image_rows(bounds, high, planes);
+    const int64_t in = sat_mul(groups, params->ic);
+    const int64_t out = sat_mul(groups, params->oc);
+    touch_image(bounds, 0, "result", params->ow, out);
+    touch_source(bounds, rows, params->iw, in);
+}
+
+/* Scales and zero points, one or one for each channel, and biases. */
+static void qconv_numbers(Bounds *bounds, const inlay_qconv_params *params,
+                          int64_t channels)
+{
+    const int64_t zeros = params->zw > 1 ? channels : 1;
+    const int64_t scales = params->sw_count > 1 ? channels : 1;
+    touch(bounds, 3, "zero point of the input", 1);
+    touch(bounds, 4, "zero point of the weights", zeros);
+    touch(bounds, 5, "scale of the input", 1);
+    touch(bounds, 6, "scale of the weights", scales);
+    touch(bounds, 7, "scale of the result", 1);
+    touch(bounds, 8, "zero point of the result", 1);
+    touch(bounds, 9, "bias", channels);
 }
 
 void bounds_qconv(Bounds *bounds)
 {
     const inlay_qconv_params *p = bounds->params;
-    const int32_t taps[] = { p->kd, p->kh, p->kw, p->ic, p->oc };
     const int64_t groups = bounds_size(bounds, p->groups);
-    const int64_t channels = sat_mul(groups, bounds_size(bounds, p->oc));
-    check_axis(bounds, p->od, p->sd, p->pd, p->kd, p->dd);
-    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    const int64_t taps = product_of(bounds, p->kd, p->kh, p->kw);
+    const int64_t channels = product_of(bounds, groups, p->oc);
+    bounds_axes(bounds, p);
     quantized_result(bounds, p->out, 6);
     qconv_images(bounds, p, groups);
-    touch(bounds, 2, "weights",
-          sat_mul(groups, sizes_product(bounds, 5, taps)));
-    touch(bounds, 3, "zero point of the input", 1);
-    touch(bounds, 4, "zero point of the weights", p->zw > 1 ? channels : 1);
-    touch(bounds, 5, "scale of the input", 1);
-    touch(bounds, 6, "scale of the weights", p->sw_count > 1 ? channels : 1);
-    touch(bounds, 7, "scale of the result", 1);
-    touch(bounds, 8, "zero point of the result", 1);
-    touch(bounds, 9, "bias", channels);
+    touch_box(bounds, 2, "weights", channels, p->ic, taps);
+    qconv_numbers(bounds, p, channels);
 }
 
 /* Operands x and y. */
 static void qpacked_images(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
-    const int64_t groups = bounds_size(bounds, p->groups);
-    const int64_t units = bounds->step->units;
-    const int64_t high = bounds_positive(bounds, sat_mul(p->od, p->oh));
-    const int64_t planes =
-        sat_mul(bounds_size(bounds, p->id), bounds_size(bounds, p->ih));
-    const int64_t rows = sat_mul(i64_ceil_div(units, high), planes);
+    const int64_t high = sat_mul(p->od, p->oh);
+    const int64_t planes = product_of(bounds, p->id, p->ih);
+    const int64_t rows = image_rows(bounds, high, planes);
+    const int64_t in = product_of(bounds, p->groups, p->ic);
+    const int64_t out = product_of(bounds, p->groups, p->oc);
     quantized_result(bounds, p->out, 4);
-    touch_each_row(bounds, 0, "result", units,
-                   span_pixels(bounds, 0, bounds_size(bounds, p->ow),
-                               sat_mul(groups, p->oc)));
-    touch_each_row(bounds, 1, "input", rows,
-                   span_pixels(bounds, 1, bounds_size(bounds, p->iw),
-                               sat_mul(groups, p->ic)));
+    touch_image(bounds, 0, "result", p->ow, out);
+    touch_source(bounds, rows, p->iw, in);
 }
 
 static bool is_byte(int32_t n)
@@ -185,7 +178,8 @@ static void qpacked_numbers(Bounds *bounds)
     bounds_refuse(bounds, !flips || !signs, "it reads bytes in no known way");
     bounds_refuse(bounds, !is_byte(p->zero) || !is_byte(p->zw),
                   "a zero point is no byte");
-    bounds_refuse(bounds, !is_byte(p->zy) || !is_byte(p->lo) || !is_byte(p->hi),
+    const bool bounded = is_byte(p->lo) && is_byte(p->hi);
+    bounds_refuse(bounds, !bounded || !is_byte(p->zy),
                   "its results are no bytes");
 }
 
@@ -201,18 +195,18 @@ static bool must_gather(const inlay_qpacked_params *p)
 {
     if (p->deep && !inlay_qdeep_lies(p))
         return true;
+    const int32_t high = (p->kh - 1) * p->dh + 1;
+    const int32_t deep = (p->kd - 1) * p->dd + 1;
     return p->kw > 1 || leaves(p->iw, p->ow, p->sw, p->pw, 1) ||
-           leaves(p->ih, p->oh, p->sh, p->ph, (p->kh - 1) * p->dh + 1) ||
-           leaves(p->id, p->od, p->sd, p->pd, (p->kd - 1) * p->dd + 1);
+           leaves(p->ih, p->oh, p->sh, p->ph, high) ||
+           leaves(p->id, p->od, p->sd, p->pd, deep);
 }
 
 /* Geometry, and what goes with each of the channels, filled up to fours. */
 static void qpacked_channels(Bounds *bounds, int64_t padded)
 {
     const inlay_qpacked_params *p = bounds->params;
-    check_axis(bounds, p->od, p->sd, p->pd, p->kd, p->dd);
-    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    bounds_axes(bounds, p);
     qpacked_numbers(bounds);
     touch(bounds, 3, "bias", padded);
     touch(bounds, 4, "scale", p->scales > 1 ? padded : 1);
@@ -220,27 +214,19 @@ static void qpacked_channels(Bounds *bounds, int64_t padded)
     touch(bounds, 6, "sums of the weights", padded);
     touch(bounds, 7, "zero point of the input", 1);
     touch(bounds, 8, "scale of the input", 1);
-    touch(bounds, 9, "what is added",
-          sat_mul(bounds_size(bounds, p->groups), p->oc));
-}
-
-static int64_t up4(int64_t n)
-{
-    return sat_mul(i64_ceil_div(n, 4), 4);
+    touch_box(bounds, 9, "what is added", p->groups, p->oc);
 }
 
 /* Bytes of a channel's window, each row filled up to fours, or all up to sixteens. */
 static int64_t packed_window(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
-    const int32_t rows[] = { p->kd, p->kh };
-    const int64_t run =
-        sat_mul(bounds_size(bounds, p->kw), bounds_size(bounds, p->ic));
-    const int64_t high = sizes_product(bounds, 2, rows);
-    if (p->deep)
-        return sat_mul(i64_ceil_div(sat_mul(high, run), INLAY_QDEPTH),
-                       INLAY_QDEPTH);
-    return sat_mul(high, up4(run));
+    const int64_t run = product_of(bounds, p->kw, p->ic);
+    const int64_t rows = product_of(bounds, p->kd, p->kh);
+    if (!p->deep)
+        return sat_mul(rows, up_to_four(run));
+    const int64_t steps = i64_ceil_div(sat_mul(rows, run), INLAY_QDEPTH);
+    return sat_mul(steps, INLAY_QDEPTH);
 }
 
 /* Blocks, and the form that their weights have. */
@@ -260,16 +246,17 @@ void bounds_qpacked(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
     const int64_t groups = bounds_size(bounds, p->groups);
-    const int64_t padded = sat_mul(groups, up4(bounds_size(bounds, p->oc)));
+    const int64_t padded =
+        sat_mul(groups, up_to_four(bounds_size(bounds, p->oc)));
     const int64_t window = packed_window(bounds);
     qpacked_layout(bounds);
     bounds_narrow(bounds, window);
     qpacked_images(bounds);
     qpacked_channels(bounds, padded);
     touch(bounds, 2, "weights", sat_mul(padded, window));
-    touch(bounds, 10, "windows",
-          sat_mul(p->wide ? 2 * p->wide : bounds_size(bounds, p->gather),
-                  window));
+    const int64_t gathered = bounds_size(bounds, p->gather);
+    const int64_t windows = p->wide ? 2 * p->wide : gathered;
+    touch(bounds, 10, "windows", sat_mul(windows, window));
     if (bounds->wrong)
         return;
     bounds_refuse(bounds, !p->wide && p->gather < 1 && must_gather(p),
@@ -288,10 +275,10 @@ static void qdwpacked_deep(Bounds *bounds, int64_t channels, int64_t taps)
                   "its windows are larger than its kernel's");
     if (bounds->wrong)
         return;
-    touch(bounds, 2, "weights",
-          sat_mul(channels, sat_mul(inlay_qdeep_high(p), p->kw)));
-    touch(bounds, 10, "columns",
-          sat_mul(INLAY_QDEEP_LANES, inlay_qdeep_plane(p)));
+    const int64_t window = sat_mul(inlay_qdeep_high(p), p->kw);
+    const int64_t plane = inlay_qdeep_plane(p);
+    touch(bounds, 2, "weights", sat_mul(channels, window));
+    touch(bounds, 10, "columns", sat_mul(INLAY_QDEEP_LANES, plane));
     touch_needs(bounds, 10);
 }
 
@@ -320,17 +307,16 @@ static void touch_planes(Bounds *bounds)
 void bounds_qdwpacked(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
-    const int32_t taps[] = { p->kd, p->kh, p->kw };
+    const int64_t taps = product_of(bounds, p->kd, p->kh, p->kw);
     const int64_t channels = bounds_size(bounds, p->groups);
     bounds_refuse(bounds, p->ic != 1 || p->oc != 1,
                   "its channels are not each by itself");
     qpacked_images(bounds);
-    qpacked_channels(bounds, up4(channels));
+    qpacked_channels(bounds, up_to_four(channels));
     if (p->deep) {
-        qdwpacked_deep(bounds, channels, sizes_product(bounds, 3, taps));
+        qdwpacked_deep(bounds, channels, taps);
         return;
     }
-    touch(bounds, 2, "weights",
-          sat_mul(channels, sizes_product(bounds, 3, taps)));
+    touch_box(bounds, 2, "weights", channels, taps);
     touch_planes(bounds);
 }

@@ -214,3 +214,53 @@ const void *bounds_values(const Bounds *bounds, int k, int64_t *count)
     Store *store = bounds->program->graph->store;
     return recipe_values(store, &store->scratch, t->value);
 }
+
+int64_t up_to_four(int64_t channels)
+{
+    return sat_mul(i64_ceil_div(channels, 4), 4);
+}
+
+void bounds_axis(Bounds *bounds, int64_t out, int64_t stride, int64_t pad,
+                 int64_t taps, int64_t dilation)
+{
+    bounds_size(bounds, out);
+    bounds_size(bounds, taps);
+    const int64_t last = sat_mul(out, bounds_positive(bounds, stride));
+    const int64_t extent = sat_mul(taps, bounds_positive(bounds, dilation));
+    const int64_t end = sat_add(last, extent);
+    bounds_narrow(bounds, end);
+    bounds_narrow(bounds, sat_add(end, -pad));
+    bounds_narrow(bounds, sat_add(end, pad));
+}
+
+/* A row of pixels of operand k. */
+static Stretch image_row(Bounds *bounds, int k, int64_t pixels,
+                         int64_t channels)
+{
+    const int64_t wide = bounds_size(bounds, pixels);
+    const int64_t deep = bounds_size(bounds, channels);
+    return span_pixels(bounds, k, wide, deep);
+}
+
+void touch_image(Bounds *bounds, int k, const char *name, int64_t pixels,
+                 int64_t channels)
+{
+    const Stretch row = image_row(bounds, k, pixels, channels);
+    touch_units(bounds, k, name, row);
+}
+
+void touch_source(Bounds *bounds, int64_t rows, int64_t pixels,
+                  int64_t channels)
+{
+    const Stretch row = image_row(bounds, 1, pixels, channels);
+    touch_each_row(bounds, 1, "input", rows, row);
+}
+
+int64_t image_rows(Bounds *bounds, int64_t high, int64_t rows)
+{
+    const int64_t units = bounds->step->units;
+    if (units <= 0)
+        return 0;
+    const int64_t images = i64_ceil_div(units, bounds_positive(bounds, high));
+    return sat_mul(images, rows);
+}

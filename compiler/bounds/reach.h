@@ -12,8 +12,10 @@
 typedef struct Reach {
     const char *name; /* what the kernel calls it; NULL: it is not touched */
     char type;        /* a letter of kernels.def */
-    bool by_row, needed;
-    int64_t lo, hi, rows;
+    bool by_row;
+    bool needed;
+    int64_t lo, hi;
+    int64_t rows;
 } Reach;
 
 struct Bounds {
@@ -27,7 +29,8 @@ struct Bounds {
 
 /* Elements [lo, hi) from the first of an operand or a row. */
 typedef struct Stretch {
-    int64_t lo, hi;
+    int64_t lo;
+    int64_t hi;
 } Stretch;
 
 Stretch span_of(int64_t elements);
@@ -66,6 +69,22 @@ bool bounds_rank(Bounds *bounds, int64_t rank, int64_t least);
 /* An index or a sum that the kernel computes in 32 bits. */
 void bounds_narrow(Bounds *bounds, int64_t n);
 
+/* Blocks of packed weights are filled up to fours of channels. */
+int64_t up_to_four(int64_t channels);
+/* One axis of a window: the places it begins at and its taps are reckoned in 32 bits. */
+void bounds_axis(Bounds *bounds, int64_t out, int64_t stride, int64_t pad,
+                 int64_t taps, int64_t dilation);
+/* Axis d, h or w, and all three, of parameters whose fields are named as a convolution's. */
+#define bounds_axis_of(bounds, params, a) \
+    bounds_axis(bounds, (params)->o##a, (params)->s##a, (params)->p##a, \
+                (params)->k##a, (params)->d##a)
+#define bounds_axes(bounds, params) \
+    do { \
+        bounds_axis_of(bounds, params, d); \
+        bounds_axis_of(bounds, params, h); \
+        bounds_axis_of(bounds, params, w); \
+    } while (0)
+
 /* Operand k is touched, and called `name` in messages: elements [0, n) of it, or a span. */
 void touch(Bounds *bounds, int k, const char *name, int64_t n);
 void touch_span(Bounds *bounds, int k, const char *name, Stretch stretch);
@@ -76,6 +95,14 @@ void touch_span(Bounds *bounds, int k, const char *name, Stretch stretch);
 void touch_each_row(Bounds *bounds, int k, const char *name, int64_t rows,
                     Stretch stretch);
 void touch_units(Bounds *bounds, int k, const char *name, Stretch stretch);
+/* Images of so many pixels a row and channels: a row for each of the step's units; and `rows` of
+ * the input, operand 1. */
+void touch_image(Bounds *bounds, int k, const char *name, int64_t pixels,
+                 int64_t channels);
+void touch_source(Bounds *bounds, int64_t rows, int64_t pixels,
+                  int64_t channels);
+/* Rows of x behind the step's rows of y, whose images have `high` of them and those of x `rows`. */
+int64_t image_rows(Bounds *bounds, int64_t high, int64_t rows);
 /* Its type where parameters say it, before it is touched. */
 void touch_as(Bounds *bounds, int k, char type);
 /* It may not be left out. */

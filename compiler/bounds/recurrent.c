@@ -4,20 +4,18 @@
 #include "bounds/reach.h"
 #include "kernels/recurrent_f64.h"
 
-static int64_t to_fours(int64_t n)
-{
-    return sat_mul(sat_add(n, 3) / 4, 4);
-}
-
 static void check_sizes(Bounds *bounds, const inlay_recurrent_params *params)
 {
-    const bool known =
-        params->kind == 1 || params->kind == 3 || params->kind == 4;
+    const int32_t gates = params->kind;
+    const int64_t hidden = params->hidden;
+    const bool known = gates == 1 || gates == 3 || gates == 4;
     bounds_refuse(bounds, !known, "it has no known gates");
     bounds_refuse(bounds, params->directions < 1 || params->directions > 2,
                   "it has no direction");
-    bounds_narrow(bounds, product_of(bounds, 2, params->kind, params->hidden));
-    bounds_narrow(bounds, product_of(bounds, params->batch, params->hidden));
+    const int64_t biases = product_of(bounds, 2, gates, hidden);
+    const int64_t states = product_of(bounds, params->batch, hidden);
+    bounds_narrow(bounds, biases);
+    bounds_narrow(bounds, states);
     bounds_size(bounds, params->steps);
     bounds_size(bounds, params->input);
     bounds_positive(bounds, params->chunk);
@@ -27,25 +25,29 @@ static void check_sizes(Bounds *bounds, const inlay_recurrent_params *params)
 static void touch_state(Bounds *bounds, int k, const char *name)
 {
     const inlay_recurrent_params *p = bounds->params;
-    const Stretch stretch = span_times(span_of(p->hidden), p->batch, p->hs[1]);
-    touch_span(bounds, k, name, span_times(stretch, p->directions, p->hs[0]));
+    Stretch state = span_of(p->hidden);
+    state = span_times(state, p->batch, p->hs[1]);
+    state = span_times(state, p->directions, p->hs[0]);
+    touch_span(bounds, k, name, state);
 }
 
 static void touch_sequences(Bounds *bounds,
                             const inlay_recurrent_params *params)
 {
-    Stretch y =
-        span_times(span_of(params->hidden), params->batch, params->ys[2]);
-    Stretch x =
-        span_times(span_of(params->input), params->batch, params->xs[1]);
-    y = span_times(span_times(y, params->directions, params->ys[1]),
-                   params->steps, params->ys[0]);
-    x = span_times(x, params->steps, params->xs[0]);
+    const int64_t batch = params->batch;
+    const int64_t steps = params->steps;
+    Stretch y = span_of(params->hidden);
+    Stretch x = span_of(params->input);
+    y = span_times(y, batch, params->ys[2]);
+    y = span_times(y, params->directions, params->ys[1]);
+    y = span_times(y, steps, params->ys[0]);
+    x = span_times(x, batch, params->xs[1]);
+    x = span_times(x, steps, params->xs[0]);
     touch_span(bounds, 0, "result", y);
     touch_state(bounds, 1, "last state");
     touch_state(bounds, 2, "last cell");
     touch_span(bounds, 3, "input", x);
-    touch(bounds, 8, "lengths", params->batch);
+    touch(bounds, 8, "lengths", batch);
     touch_state(bounds, 9, "first state");
     touch_state(bounds, 10, "first cell");
 }
@@ -53,8 +55,28 @@ static void touch_sequences(Bounds *bounds,
 static void touch_biases(Bounds *bounds, const inlay_recurrent_params *params)
 {
     const int64_t all = sat_mul(params->directions, params->hidden);
+    const int64_t peeped = params->kind == 4 ? 3 : 0; /* gates */
     touch_box(bounds, 7, "bias", 2, params->kind, all);
-    touch(bounds, 11, "peepholes", params->kind == 4 ? sat_mul(3, all) : 0);
+    touch_box(bounds, 11, "peepholes", peeped, all);
+}
+
+/* The new gate of a GRU has its weights apart: they meet the state that was reset. */
+static void touch_state_weights(Bounds *bounds,
+                                const inlay_recurrent_params *params,
+                                int64_t padded)
+{
+    const int64_t hidden = params->hidden;
+    const int64_t columns = sat_mul(params->directions, hidden);
+    int64_t together = padded;
+    int64_t new_gate = 0;
+    if (params->kind == 3) {
+        together = up_to_four(2 * hidden);
+        new_gate = up_to_four(hidden);
+        touch_needs(bounds, 6);
+    }
+    touch_box(bounds, 5, "recurrent weights", columns, together);
+    touch_box(bounds, 6, "recurrent weights of the new gate", columns,
+              new_gate);
 }
 
 void bounds_recurrent(Bounds *bounds)
@@ -62,7 +84,7 @@ void bounds_recurrent(Bounds *bounds)
     const inlay_recurrent_params *p = bounds->params;
     const int64_t hidden = p->hidden;
     const int64_t gates = sat_mul(p->kind, hidden);
-    const int64_t padded = to_fours(gates);
+    const int64_t padded = up_to_four(gates);
     const int64_t states = sat_mul(p->batch, hidden);
     check_sizes(bounds, p);
     if (bounds->wrong)
@@ -70,18 +92,12 @@ void bounds_recurrent(Bounds *bounds)
     touch_sequences(bounds, p);
     touch_biases(bounds, p);
     touch_box(bounds, 4, "weights", p->directions, padded, p->input);
-    touch_box(bounds, 5, "recurrent weights", p->directions,
-              p->kind == 3 ? to_fours(2 * hidden) : padded, hidden);
-    touch(bounds, 6, "recurrent weights of the new gate",
-          p->kind == 3
-              ? sat_mul(sat_mul(p->directions, to_fours(hidden)), hidden)
-              : 0);
-    if (p->kind == 3)
-        touch_needs(bounds, 6);
-    const int64_t chunk =
-        sat_mul(i64_min(p->chunk, p->steps), sat_mul(p->batch, gates));
-    touch(bounds, 12, "scratch",
-          sat_add(sat_add(3 * padded, sat_mul(3, states)), chunk));
+    touch_state_weights(bounds, p, padded);
+    const int64_t steps = i64_min(p->chunk, p->steps);
+    const int64_t rows = sat_mul(steps, p->batch);
+    const int64_t chunk = sat_mul(rows, gates);
+    const int64_t each = sat_mul(3, sat_add(padded, states));
+    touch(bounds, 12, "scratch", sat_add(each, chunk));
 }
 
 void bounds_recurrent_plain(Bounds *bounds)

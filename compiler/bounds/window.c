@@ -12,72 +12,22 @@
 #include "kernels/tile_narrow.h"
 #include "kernels/window_plain.h"
 
-/* Blocks of packed weights are filled up to fours of channels. */
-static int64_t padded_to_four(int64_t channels)
-{
-    return sat_mul(sat_add(channels, 3) / 4, 4);
-}
-
-/* One axis of a window: the places it begins at and its taps are reckoned in 32 bits. */
-static void check_axis(Bounds *bounds, int64_t out, int64_t stride, int64_t pad,
-                       int64_t taps, int64_t dilation)
-{
-    bounds_size(bounds, out);
-    bounds_size(bounds, taps);
-    const int64_t last = sat_mul(out, bounds_positive(bounds, stride));
-    const int64_t extent = sat_mul(taps, bounds_positive(bounds, dilation));
-    bounds_narrow(bounds, sat_add(last, extent));
-    bounds_narrow(bounds, sat_add(sat_add(last, extent), -pad));
-    bounds_narrow(bounds, sat_add(sat_add(last, extent), pad));
-}
-
 static void check_conv(Bounds *bounds, const inlay_conv_params *params)
 {
-    check_axis(bounds, params->od, params->sd, params->pd, params->kd,
-               params->dd);
-    check_axis(bounds, params->oh, params->sh, params->ph, params->kh,
-               params->dh);
-    check_axis(bounds, params->ow, params->sw, params->pw, params->kw,
-               params->dw);
+    bounds_axes(bounds, params);
     bounds_refuse(bounds, params->width != 4 && params->width != 16,
                   "no kernel has such blocks of weights");
-}
-
-/* Rows of x behind `units` rows of y, whose images have `high` of them and those of x `rows`. */
-static int64_t image_rows(Bounds *bounds, int64_t high, int64_t rows)
-{
-    const int64_t units = bounds->step->units;
-    return units > 0
-               ? sat_mul(i64_ceil_div(units, bounds_positive(bounds, high)),
-                         rows)
-               : 0;
-}
-
-static void touch_image(Bounds *bounds, int k, const char *name, int64_t pixels,
-                        int64_t channels)
-{
-    touch_units(bounds, k, name,
-                span_pixels(bounds, k, bounds_size(bounds, pixels),
-                            bounds_size(bounds, channels)));
-}
-
-static void touch_source(Bounds *bounds, int k, int64_t rows, int64_t pixels,
-                         int64_t channels)
-{
-    touch_each_row(bounds, k, "input", rows,
-                   span_pixels(bounds, k, bounds_size(bounds, pixels),
-                               bounds_size(bounds, channels)));
 }
 
 static void conv_images(Bounds *bounds, const inlay_conv_params *params,
                         int64_t ic, int64_t oc)
 {
+    const int64_t high = sat_mul(params->od, params->oh);
     const int64_t planes = product_of(bounds, params->id, params->ih);
+    const int64_t rows = image_rows(bounds, high, planes);
     check_conv(bounds, params);
     touch_image(bounds, 0, "result", params->ow, oc);
-    touch_source(bounds, 1,
-                 image_rows(bounds, sat_mul(params->od, params->oh), planes),
-                 params->iw, ic);
+    touch_source(bounds, rows, params->iw, ic);
     touch_image(bounds, 4, "addend", params->ow, oc);
 }
 
@@ -92,7 +42,7 @@ static void conv_weights(Bounds *bounds, const inlay_conv_params *params,
 {
     const int64_t groups = bounds_size(bounds, params->groups);
     const int64_t channels =
-        sat_mul(groups, padded_to_four(bounds_size(bounds, params->oc)));
+        sat_mul(groups, up_to_four(bounds_size(bounds, params->oc)));
     touch_box(bounds, 2, "weights", phases, channels, taps_of(bounds, params));
     touch(bounds, 3, "bias", channels);
 }
@@ -101,7 +51,9 @@ void bounds_conv(Bounds *bounds)
 {
     const inlay_conv_params *p = bounds->params;
     const int64_t groups = bounds_size(bounds, p->groups);
-    conv_images(bounds, p, sat_mul(groups, p->ic), sat_mul(groups, p->oc));
+    const int64_t in = sat_mul(groups, p->ic);
+    const int64_t out = sat_mul(groups, p->oc);
+    conv_images(bounds, p, in, out);
     conv_weights(bounds, p, 1);
 }
 
@@ -123,11 +75,14 @@ void bounds_deconv(Bounds *bounds)
 {
     const inlay_conv_params *p = bounds->params;
     const int64_t groups = bounds_size(bounds, p->groups);
+    const int64_t in = sat_mul(groups, p->ic);
+    const int64_t out = sat_mul(groups, p->oc);
     const int64_t deep = phases_of(bounds, p->sd, p->dd);
     const int64_t high = phases_of(bounds, p->sh, p->dh);
     const int64_t wide = phases_of(bounds, p->sw, p->dw);
-    conv_images(bounds, p, sat_mul(groups, p->ic), sat_mul(groups, p->oc));
-    conv_weights(bounds, p, sat_mul(sat_mul(deep, high), wide));
+    const int64_t plane = sat_mul(high, wide);
+    conv_images(bounds, p, in, out);
+    conv_weights(bounds, p, sat_mul(deep, plane));
 }
 
 /* What makes floats of narrow weights of so many taps: operands k to k + 2. */
@@ -173,14 +128,14 @@ void bounds_dwconv(Bounds *bounds)
     const inlay_conv_params *p = bounds->params;
     const int64_t channels = bounds_size(bounds, p->groups);
     const int64_t taps = product_of(bounds, p->kh, p->kw);
+    const int64_t high = bounds_size(bounds, p->ih);
+    const int64_t rows = image_rows(bounds, p->oh, high);
     bounds_refuse(bounds, p->id > 1 || p->od > 1 || p->kd > 1,
                   "its images are not flat");
-    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    bounds_axis_of(bounds, p, h);
+    bounds_axis_of(bounds, p, w);
     touch_image(bounds, 0, "result", p->ow, channels);
-    touch_source(bounds, 1,
-                 image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw,
-                 channels);
+    touch_source(bounds, rows, p->iw, channels);
     touch_box(bounds, 2, "weights", taps, channels);
     touch(bounds, 3, "bias", channels);
     touch_image(bounds, 4, "addend", p->ow, channels);
@@ -191,7 +146,7 @@ static void touch_product(Bounds *bounds, int64_t ic, int64_t oc, int64_t chunk,
                           int64_t pixels)
 {
     const int scratch = bounds->step->n_operand - 1;
-    const int64_t channels = padded_to_four(bounds_size(bounds, oc));
+    const int64_t channels = up_to_four(bounds_size(bounds, oc));
     touch_box(bounds, 4, "weights", channels, ic);
     touch(bounds, 5, "bias", channels);
     touch_image(bounds, 6, "addend", pixels, oc);
@@ -204,12 +159,12 @@ void bounds_dwpw(Bounds *bounds)
     const inlay_dwpw_params *p = bounds->params;
     const int64_t channels = bounds_size(bounds, p->channels);
     const int64_t taps = product_of(bounds, p->kh, p->kw);
-    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    const int64_t high = bounds_size(bounds, p->ih);
+    const int64_t rows = image_rows(bounds, p->oh, high);
+    bounds_axis_of(bounds, p, h);
+    bounds_axis_of(bounds, p, w);
     touch_image(bounds, 0, "result", p->ow, p->oc);
-    touch_source(bounds, 1,
-                 image_rows(bounds, p->oh, bounds_size(bounds, p->ih)), p->iw,
-                 channels);
+    touch_source(bounds, rows, p->iw, channels);
     touch_box(bounds, 2, "depthwise weights", taps, channels);
     touch(bounds, 3, "depthwise bias", channels);
     touch_product(bounds, channels, p->oc, p->chunk, p->ow);
@@ -252,13 +207,12 @@ void bounds_affine_conv_narrow(Bounds *bounds)
 void bounds_pool(Bounds *bounds)
 {
     const inlay_pool_params *p = bounds->params;
+    const int64_t high = sat_mul(p->od, p->oh);
     const int64_t planes = product_of(bounds, p->id, p->ih);
-    check_axis(bounds, p->od, p->sd, p->pd, p->kd, p->dd);
-    check_axis(bounds, p->oh, p->sh, p->ph, p->kh, p->dh);
-    check_axis(bounds, p->ow, p->sw, p->pw, p->kw, p->dw);
+    const int64_t rows = image_rows(bounds, high, planes);
+    bounds_axes(bounds, p);
     touch_image(bounds, 0, "result", p->ow, p->channels);
-    touch_source(bounds, 1, image_rows(bounds, sat_mul(p->od, p->oh), planes),
-                 p->iw, p->channels);
+    touch_source(bounds, rows, p->iw, p->channels);
 }
 
 void bounds_qavgpool(Bounds *bounds)
@@ -282,11 +236,27 @@ static Stretch plain_span(const inlay_window_params *params, int64_t channels,
                           bool looped)
 {
     Stretch stretch = span_of(1);
-    for (int i = 0; i < 3; i++)
-        stretch = span_times(stretch, looped ? i64_max(box[i], 1) : box[i],
-                             stride[2 + i]);
+    for (int i = 0; i < 3; i++) {
+        const int64_t size = looped ? i64_max(box[i], 1) : box[i];
+        stretch = span_times(stretch, size, stride[2 + i]);
+    }
     stretch = span_times(stretch, channels, stride[1]);
     return span_times(stretch, params->images, stride[0]);
+}
+
+static void touch_plain_result(Bounds *bounds, int k, const char *name,
+                               int64_t channels)
+{
+    const inlay_window_params *p = bounds->params;
+    const Stretch all = plain_span(p, channels, p->out, p->ys, true);
+    touch_span(bounds, k, name, all);
+}
+
+static void touch_plain_input(Bounds *bounds, int k, int64_t channels)
+{
+    const inlay_window_params *p = bounds->params;
+    const Stretch all = plain_span(p, channels, p->in, p->xs, false);
+    touch_span(bounds, k, "input", all);
 }
 
 static void check_plain(Bounds *bounds, const inlay_window_params *params)
@@ -294,8 +264,8 @@ static void check_plain(Bounds *bounds, const inlay_window_params *params)
     bounds_size(bounds, params->images);
     bounds_size(bounds, params->ic);
     for (int i = 0; i < 3; i++) {
-        check_axis(bounds, params->out[i], params->stride[i], params->pad[i],
-                   params->kernel[i], params->dilation[i]);
+        bounds_axis(bounds, params->out[i], params->stride[i], params->pad[i],
+                    params->kernel[i], params->dilation[i]);
         bounds_size(bounds, params->in[i]);
     }
 }
@@ -307,10 +277,8 @@ static void plain_conv(Bounds *bounds, const inlay_window_params *params,
     const int64_t out = product_of(bounds, groups, params->oc);
     const int64_t in = product_of(bounds, groups, params->ic);
     check_plain(bounds, params);
-    touch_span(bounds, 0, "result",
-               plain_span(params, out, params->out, params->ys, true));
-    touch_span(bounds, 1, "input",
-               plain_span(params, in, params->in, params->xs, false));
+    touch_plain_result(bounds, 0, "result", out);
+    touch_plain_input(bounds, 1, in);
     touch(bounds, 2, "weights", weights);
     touch(bounds, 3, "bias", out);
 }
@@ -327,16 +295,15 @@ static void plain_pool(Bounds *bounds, int input)
 {
     const inlay_window_params *p = bounds->params;
     check_plain(bounds, p);
-    touch_span(bounds, 0, "result", plain_span(p, p->ic, p->out, p->ys, true));
-    touch_span(bounds, input, "input",
-               plain_span(p, p->ic, p->in, p->xs, false));
+    touch_plain_result(bounds, 0, "result", p->ic);
+    touch_plain_input(bounds, input, p->ic);
 }
 
 void bounds_maxpool_plain(Bounds *bounds)
 {
     const inlay_window_params *p = bounds->params;
     plain_pool(bounds, 2);
-    touch_span(bounds, 1, "indices", plain_span(p, p->ic, p->out, p->ys, true));
+    touch_plain_result(bounds, 1, "indices", p->ic);
 }
 
 void bounds_sumpool_plain(Bounds *bounds)
@@ -363,7 +330,7 @@ void bounds_dense(Bounds *bounds)
     const inlay_dense_params *p = bounds->params;
     touch(bounds, 0, "result", p->n);
     touch(bounds, 1, "input", p->k);
-    touch_box(bounds, 2, "weights", padded_to_four(bounds_size(bounds, p->n)),
+    touch_box(bounds, 2, "weights", up_to_four(bounds_size(bounds, p->n)),
               p->k);
     touch(bounds, 3, "bias", p->n);
     touch(bounds, 4, "addend", p->n);
@@ -408,9 +375,9 @@ void bounds_matmul(Bounds *bounds)
         touch_box(bounds, 0, "result", batches, each);
         return;
     }
+    const Stretch second = matrix_span(p, p->k, p->bk, p->n, p->bn, p->b_batch);
+    const Stretch addend = matrix_span(p, p->m, p->cm, p->n, p->cn, p->c_batch);
     touch_lines(bounds, p, sat_mul(batches, p->m));
-    touch_span(bounds, 2, "second factor",
-               matrix_span(p, p->k, p->bk, p->n, p->bn, p->b_batch));
-    touch_span(bounds, 3, "addend",
-               matrix_span(p, p->m, p->cm, p->n, p->cn, p->c_batch));
+    touch_span(bounds, 2, "second factor", second);
+    touch_span(bounds, 3, "addend", addend);
 }

@@ -167,11 +167,17 @@ static void write_files(const Emitter *emitter, Output *output,
     runtime_copy(emitter, output);
 }
 
-void emit_source(const Program *program, Output *output,
-                 const SourceFacts *facts)
+static Emitter emitter_of(const Program *program, const SourceFacts *facts)
 {
     Emitter emitter = emitter_new(program, facts->name, facts->form);
     emitter.model_sha256 = facts->model_sha256;
+    return emitter;
+}
+
+void emit_source(const Program *program, Output *output,
+                 const SourceFacts *facts)
+{
+    const Emitter emitter = emitter_of(program, facts);
     const Condition conditions[] = {
         { "MODEL_HAS_WEIGHTS", has_weights(&emitter) },
         { "MODEL_WEIGHTS_BYTES", weights_bytes(&emitter) },

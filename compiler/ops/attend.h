@@ -7,16 +7,16 @@
 #include "ops/expand.h"
 
 /* x [B][S][H][D] as [B][H][S][D], or the other way round. */
-Tensor *attend_swap(const Node *node, Tensor *x);
+ExpandOne attend_swap;
 /* a b and c d, put together by the operator: factor[0..3]. */
 Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor);
 /* [B][H][T][D] as [B][H][D][T]. */
-Tensor *attend_turn_keys(const Node *node, Tensor *keys);
+ExpandOne attend_turn_keys;
 /* Is result i there, and read? */
 bool attend_reads(const Node *node, int i);
 /* [B][S][H D] as [B][H][S][D], which stays as it is; and back. */
 Tensor *attend_split(const Node *node, Tensor *tensor, int64_t heads);
-Tensor *attend_join(const Node *node, Tensor *tensor);
+ExpandOne attend_join;
 /* Each head `times` times, for queries that share keys. */
 Tensor *attend_repeat(const Node *node, Tensor *tensor, int64_t times);
 /* 0, 1, ..., count - 1 as int64. */
@@ -28,8 +28,12 @@ Tensor *attend_softcap(const Node *node, Tensor *tensor, float cap);
  * at p = i + offset; a negative bound is none. The offset is `before`, or, with the lengths of the
  * sequences [B][1][1][1], length - rows. */
 typedef struct Band {
-    int64_t rows, columns, left, right, before;
-    Tensor *lengths;
+    int64_t rows;    /* S */
+    int64_t columns; /* T */
+    int64_t left;
+    int64_t right;
+    int64_t before;
+    Tensor *lengths; /* NULL: `before` holds for all */
 } Band;
 
 /* 0 where a query may see a key, minus infinity elsewhere: [S][T] or [B][1][S][T]; NULL where there

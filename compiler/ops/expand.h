@@ -10,10 +10,10 @@
 
 #include "ops/infer.h"
 
-/* A node that serves `at`, with n_out new results; attributes may be set before expand_done(),
- * which returns result 0. */
-Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in,
-                  int n_out);
+/* A node that serves `at`; attributes may be set before expand_done(), which returns result 0. */
+Node *expand_node(const Node *at, const char *op, int n_in, /* operands */
+                  Tensor *const *in, /* of which may be NULL */
+                  int n_out);        /* new results */
 /* The same of one result, its operands one by one; those at the end that are NULL are left out. */
 #define expand_of(at, op, ...) \
     expand_list(at, op, sizeof(OPERANDS(__VA_ARGS__)) / sizeof(Tensor *), \
@@ -24,11 +24,15 @@ Node *expand_node(const Node *at, const char *op, int n_in, Tensor *const *in,
         __VA_ARGS__ \
     }
 Node *expand_list(const Node *at, const char *op, int n_in, Tensor *const *in);
-Node *expand_inlay_node(const Node *at, const char *op, int n_in,
-                        Tensor *const *in, int n_out); /* of domain "inlay" */
+/* The same of domain "inlay". */
+Node *expand_inlay_node(const Node *at, const char *op, int n_in, /* operands */
+                        Tensor *const *in, /* of which may be NULL */
+                        int n_out);        /* new results */
 Tensor *expand_done(Node *made);
 /* Gives `made` the attributes of `at`. */
 void expand_copy_attrs(Node *made, const Node *at);
+/* What makes a tensor of another. */
+typedef Tensor *ExpandOne(const Node *at, Tensor *tensor);
 /* Nodes without attributes and of one result. */
 Tensor *expand_unary(const Node *at, const char *op, Tensor *a);
 Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b);
@@ -43,20 +47,24 @@ ExpandPair expand_matmul;
 Tensor *expand_cast(const Node *at, Tensor *tensor, DType to);
 /* Operand i of `at` itself becomes its cast. */
 void expand_operand(Node *at, int i, DType to);
-Tensor *expand_unsqueeze(const Node *at, Tensor *tensor, int axis);
-Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank,
+Tensor *expand_unsqueeze(const Node *at, Tensor *tensor,
+                         int axis); /* of the result */
+Tensor *expand_reshape(const Node *at, Tensor *tensor,
+                       int rank, /* of the result */
                        const int64_t *dims);
-Tensor *expand_transpose(const Node *at, Tensor *tensor, const int64_t *perm);
-/* Where a condition holds, one value, elsewhere another. */
-Tensor *expand_where(const Node *at, Tensor *condition, Tensor *a, Tensor *b);
+Tensor *expand_transpose(const Node *at, Tensor *tensor,
+                         const int64_t *perm); /* as the attribute */
+Tensor *expand_where(const Node *at, Tensor *condition,
+                     Tensor *a,  /* where it holds */
+                     Tensor *b); /* elsewhere */
 /* Softmax over the last axis. */
-Tensor *expand_softmax(const Node *at, Tensor *tensor);
+ExpandOne expand_softmax;
 /* a and b one behind the other; the product with a number. */
 Tensor *expand_concat(const Node *at, Tensor *a, Tensor *b, int axis);
 Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor);
-/* Elements [from, to) of an axis. */
-Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from,
-                     int64_t to);
+Tensor *expand_slice(const Node *at, Tensor *tensor, int axis,
+                     int64_t from, /* the first element */
+                     int64_t to);  /* the one behind the last */
 /* Constants. */
 Tensor *expand_number(const Node *at, double value, DType type);
 Tensor *expand_floats(const Node *at, int64_t n, const float *values);

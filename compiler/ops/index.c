@@ -22,6 +22,12 @@ static void check_index_type(const Node *node, int i)
                   dtype_name(type));
 }
 
+static void copy_dims(int64_t *to, const int64_t *from, int count)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = from[i];
+}
+
 void infer_gather(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
@@ -32,13 +38,11 @@ void infer_gather(Node *node)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "its result has more than %d dimensions", MAX_RANK);
     Shape shape = { .rank = rank };
+    int64_t *inner = shape.dim + axis + k->rank;
     check_index_type(node, 1);
-    for (int i = 0; i < axis; i++)
-        shape.dim[i] = x->dim[i];
-    for (int i = 0; i < k->rank; i++)
-        shape.dim[axis + i] = k->dim[i];
-    for (int i = axis + 1; i < x->rank; i++)
-        shape.dim[k->rank + i - 1] = x->dim[i];
+    copy_dims(shape.dim, x->dim, axis);
+    copy_dims(shape.dim + axis, k->dim, k->rank);
+    copy_dims(inner, x->dim + axis + 1, x->rank - axis - 1);
     infer_out(node, 0, node_type(node), shape);
 }
 
@@ -52,12 +56,13 @@ static int64_t consecutive(const Node *node)
         return -1;
     const int64_t first = index[0] < 0 ? index[0] + size : index[0];
     for (int64_t i = 0; i < count; i++) {
-        const int64_t v = index[i] < 0 ? index[i] + size : index[i];
-        if (v < 0 || v >= size)
+        const int64_t given = index[i];
+        const int64_t place = given < 0 ? given + size : given;
+        if (place < 0 || place >= size)
             fail_node(node, STATUS_MALFORMED, NULL,
-                      "index %lld of an axis of %lld", (long long)index[i],
+                      "index %lld of an axis of %lld", (long long)given,
                       (long long)size);
-        if (v != first + i)
+        if (place != first + i)
             return -1;
     }
     return first;
@@ -124,9 +129,9 @@ void lower_gather_elements(Lower *lower, Node *node)
         .axis = axis_of(node),
         .size = (int32_t)moved.size,
     };
+    shape_to_i32(in, params.x);
+    shape_to_i32(indices, params.y);
     for (int i = 0; i < in->rank; i++) {
-        params.x[i] = i32_checked(in->dim[i]);
-        params.y[i] = i32_checked(indices->dim[i]);
         if (i != params.axis && params.y[i] > params.x[i])
             fail_node(node, STATUS_MALFORMED, NULL,
                       "indices are larger than the data on axis %d", i);
@@ -168,10 +173,8 @@ void infer_gather_nd(Node *node)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "its result has more than %d dimensions", MAX_RANK);
     Shape shape = { .rank = rank };
-    for (int i = 0; i < outer; i++)
-        shape.dim[i] = indices->dim[i];
-    for (int i = outer; i < rank; i++)
-        shape.dim[i] = in->dim[whole + i - outer];
+    copy_dims(shape.dim, indices->dim, outer);
+    copy_dims(shape.dim + outer, in->dim + whole, rank - outer);
     infer_out(node, 0, node_type(node), shape);
 }
 

@@ -38,9 +38,9 @@ void infer_result_scale(const Node *node, int scale);
 void infer_same_sizes(Tensor *to, const Tensor *from);
 
 /* Common whole functions. */
-void infer_same(Node *n);        /* output 0 is like input 0 */
-void infer_elementwise(Node *n); /* broadcast of all inputs, type of input 0 */
-void infer_compare(Node *n);     /* broadcast of all inputs, bool */
+InferFn infer_same;        /* output 0 is like input 0 */
+InferFn infer_elementwise; /* broadcast of all inputs, type of input 0 */
+InferFn infer_compare;     /* broadcast of all inputs, bool */
 
 _Noreturn void fail_node(const Node *node, Status status, const char *help,
                          const char *format, ...)

@@ -12,8 +12,11 @@ enum { NEST_LOOPS = 2 * MAX_RANK };
 /* y[y0 + sum at[d] y[d]] = x[x0 + sum at[d] x[d]] for all at[d] < n[d]; elements. */
 typedef struct Move {
     int rank;
-    int64_t n[NEST_LOOPS], y[NEST_LOOPS], x[NEST_LOOPS];
-    int64_t y0, x0;
+    int64_t n[NEST_LOOPS];
+    int64_t y[NEST_LOOPS]; /* strides of the result */
+    int64_t x[NEST_LOOPS]; /* strides of the source */
+    int64_t y0;
+    int64_t x0;
 } Move;
 
 /* Row-major strides of a shape. */
@@ -27,7 +30,9 @@ void shape_broadcast_strides(const Shape *shape, const Shape *to,
 int64_t shape_product(const Shape *shape, int from, int to);
 /* A tensor as lines of n elements along an axis, `inner` elements from one to the next. */
 typedef struct Lines {
-    int32_t outer, n, inner;
+    int32_t outer;
+    int32_t n;
+    int32_t inner;
 } Lines;
 Lines lines_along(const Shape *shape, int axis);
 /* The dims as kernels have them. */
@@ -46,7 +51,7 @@ Step *lower_binary_to(Lower *lower, const char *op, Tensor *out, Tensor *a,
 /* The same with a new tensor as result, by the kernel of that name for the type of `a`. */
 Tensor *lower_temp_unary(Lower *lower, const char *op, Tensor *a);
 Tensor *lower_temp_binary(Lower *lower, const char *op, Tensor *a, Tensor *b,
-                          Shape shape);
+                          Shape shape); /* of the result */
 /* A constant of one element. */
 Tensor *lower_number(Lower *lower, DType type, double value);
 /* out = mask ? a : b, broadcast. */

@@ -17,8 +17,12 @@ static int64_t seed_of(const Node *node)
         memcpy(&bits, &seed, sizeof bits);
         return bits;
     }
-    for (const char *s = node->out[0] ? node->out[0]->name : NULL; s && *s; s++)
-        h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+    const Tensor *result = node->out[0];
+    const char *name = result ? result->name : NULL;
+    for (const char *s = name; s && *s; s++) {
+        h ^= (unsigned char)*s;
+        h *= UINT64_C(0x100000001b3);
+    }
     return (int64_t)(h >> 1);
 }
 
@@ -34,7 +38,8 @@ static Tensor *draw(const Node *node, const Shape *shape, DType type,
 {
     Node *made = expand_inlay_node(node, "RandomValues", 0, NULL, 1);
     node_set_ints(made, "shape", shape->rank, shape->dim);
-    node_set_int(made, "dtype", type == DT_F64 ? DT_F64 : DT_F32);
+    const DType made_type = type == DT_F64 ? DT_F64 : DT_F32;
+    node_set_int(made, "dtype", made_type);
     node_set_int(made, "normal", normal);
     node_set_int(made, "key", seed_of(node));
     node_set_float(made, "a", a);

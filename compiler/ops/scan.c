@@ -160,12 +160,13 @@ static void load_slices(Lower *lower, Node *node, Graph *graph,
                         const ScanFacts *facts, Tensor *counter)
 {
     for (int i = 0; i < facts->sequences; i++) {
-        Tensor *whole = node->in[facts->states + i];
+        const int entry = facts->states + i;
+        Tensor *whole = node->in[entry];
         const int axis = input_axis(node, facts, i);
         const bool reverse = facts->in_reverse[i] == 1;
         const inlay_slice_params params = slice_params(whole, axis, reverse);
         Step *step = lower_step(lower, "slice_load", &params);
-        step_out(step, graph->input.at[facts->states + i]);
+        step_out(step, graph->input.at[entry]);
         step_in(step, whole);
         step_in(step, counter);
     }
@@ -196,9 +197,10 @@ static void carry_states(Lower *lower, Graph *graph, int states)
     Tensor *const *output = graph->output.at;
     Tensor **copy = NEW_ARRAY(lower->arena, Tensor *, states + 1);
     for (int i = 0; i < states; i++) {
-        const Tensor *state = output[i];
-        copy[i] = lower_temp(lower, state->dtype, state->shape);
-        lower_copy(lower, copy[i], output[i]);
+        Tensor *state = output[i];
+        Tensor *kept = lower_temp(lower, state->dtype, state->shape);
+        lower_copy(lower, kept, state);
+        copy[i] = kept;
     }
     for (int i = 0; i < states; i++)
         lower_copy(lower, input[i], copy[i]);
@@ -222,7 +224,8 @@ static Step *loop_step(Lower *lower, const char *kernel, int32_t target,
 static void enter_scan(Lower *lower, Node *node, Graph *graph, int states)
 {
     Tensor *const *input = graph->input.at;
-    for (size_t i = 0; i < graph->input.n; i++)
+    const size_t inputs = graph->input.n;
+    for (size_t i = 0; i < inputs; i++)
         input[i]->storage = STORE_ARENA;
     for (int i = 0; i < states; i++)
         lower_copy(lower, input[i], node->in[i]);
@@ -320,8 +323,10 @@ void expand_scan_8(Node *node)
     Tensor **result = NEW_ARRAY(arena, Tensor *, results);
     for (int64_t k = 0; k < batch; k++) {
         const Node *scan = scan_of_entry(node, k, results);
-        for (int i = 0; i < results; i++)
-            part[i * batch + k] = expand_unsqueeze(node, scan->out[i], 0);
+        for (int i = 0; i < results; i++) {
+            Tensor *result_of_entry = scan->out[i];
+            part[i * batch + k] = expand_unsqueeze(node, result_of_entry, 0);
+        }
     }
     for (int i = 0; i < results; i++) {
         Tensor **parts = part + i * batch;

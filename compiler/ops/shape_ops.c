@@ -99,16 +99,16 @@ void lower_reshape(Lower *lower, Node *node)
     const Shape *in = node_shape(node, 0);
     const Shape *to = result_shape(node, 0);
     if (node_in(node, 1) && !node->in[1]->value) {
-        int64_t any[MAX_RANK], copy[MAX_RANK];
+        int64_t any[MAX_RANK];
+        int64_t copy[MAX_RANK];
+        const bool copies = !node_int(node, "allowzero", 0);
         for (int i = 0; i < to->rank; i++) {
+            const bool same = i < in->rank && in->dim[i] == to->dim[i];
             any[i] = -1;
-            copy[i] = i < in->rank && in->dim[i] == to->dim[i] &&
-                              !node_int(node, "allowzero", 0)
-                          ? 0
-                          : to->dim[i];
+            copy[i] = copies && same ? 0 : to->dim[i];
         }
-        lower_check(lower, node->in[1], 3,
-                    (const int64_t *const[]){ to->dim, any, copy });
+        const int64_t *const allowed[] = { to->dim, any, copy };
+        lower_check(lower, node->in[1], 3, allowed);
     }
     lower_view(lower, node->out[0], node->in[0], 0);
 }
@@ -199,9 +199,7 @@ static Tensor *named_axes(const Node *node, int rank)
 /* `shorter` with ones where operand 1 says: `rank` dimensions, known when the model runs. */
 static Tensor *dims_with_ones(const Node *node, const Shape *shorter, int rank)
 {
-    Shape dims = *shorter;
-    if (!dims.rank)
-        dims.dim[dims.rank++] = 1;
+    const Shape dims = shorter->rank ? *shorter : shape_vector(1);
     Tensor *ones = for_each_axis(node, rank, 1);
     Tensor *named = named_axes(node, rank);
     Tensor *others = expand_sub(node, ones, named);
@@ -210,8 +208,8 @@ static Tensor *dims_with_ones(const Node *node, const Shape *shorter, int rank)
     Tensor *place = expand_sub(node, counted, ones);
     Tensor *known = expand_i64s(node, dims.rank, dims.dim);
     Tensor *spread = expand_binary(node, "Gather", known, place);
-    Tensor *in[] = { expand_cast(node, named, DT_BOOL), ones, spread };
-    return expand_done(expand_node(node, "Where", 3, in, 1));
+    Tensor *condition = expand_cast(node, named, DT_BOOL);
+    return expand_where(node, condition, ones, spread);
 }
 
 /* `tensor` itself; the run ends with INLAY_E_SHAPE where the dims are others. */
@@ -225,11 +223,11 @@ static Tensor *of_size(const Node *node, Tensor *tensor, Tensor *dims)
 static void expand_squeeze(Node *node)
 {
     infer_declared_ones(node, -infer_count(node, 1));
-    const Shape short_shape = node->out[0]->shape;
-    const int rank = node->in[0]->shape.rank;
-    Tensor *dims = dims_with_ones(node, &short_shape, rank);
+    const Shape shape = *result_shape(node, 0);
+    const int rank = node_shape(node, 0)->rank;
+    Tensor *dims = dims_with_ones(node, &shape, rank);
     Tensor *tensor = of_size(node, node->in[0], dims);
-    tensor = expand_reshape(node, tensor, short_shape.rank, short_shape.dim);
+    tensor = expand_reshape(node, tensor, shape.rank, shape.dim);
     expand_finish(node, 1, &tensor);
 }
 
@@ -321,9 +319,11 @@ static void check_dropout(Lower *lower, Node *node)
     require_number(node, ratio);
     const double *t = tensor_doubles(lower->graph, training, &count);
     const double *r = tensor_doubles(lower->graph, ratio, &count);
-    if (!training || (t && !(t[0] > 0)) || (r && !(r[0] > 0)))
+    if (!training || (t && !(t[0] > 0)))
         return;
-    if ((t && (r || !ratio)) || !ratio)
+    if (r && !(r[0] > 0))
+        return;
+    if (!ratio || (t && r))
         fail_node(node, STATUS_UNSUPPORTED, "export the model for inference",
                   "Dropout in training mode draws random numbers");
     static const int64_t never[] = { 0 };
@@ -534,8 +534,8 @@ static void infer_declared_expand(Node *node, const Shape *in)
     infer_declared(node, 0, node_type(node));
     const Shape *s = result_shape(node, 0);
     const int more = s->rank - in->rank;
-    bool fits = more >= 0 && s->rank >= infer_count(node, 1) &&
-                (!more || s->rank == infer_count(node, 1));
+    const int64_t asked = infer_count(node, 1);
+    bool fits = more > 0 ? s->rank == asked : !more && s->rank >= asked;
     for (int i = 0; fits && i < in->rank; i++)
         fits = in->dim[i] == 1 || in->dim[i] == s->dim[more + i];
     infer_require(node, 0, fits);
@@ -573,11 +573,12 @@ static void check_expand(Lower *lower, Node *node)
     int64_t one[MAX_RANK];
     const int64_t more = to->rank - tensor_count(node->in[1]);
     const int64_t own = to->rank - in->rank;
-    for (int64_t i = more; i < to->rank; i++)
-        one[i - more] =
-            i >= own && in->dim[i - own] == to->dim[i] ? 1 : to->dim[i];
-    lower_check(lower, node->in[1], 2,
-                (const int64_t *const[]){ to->dim + more, one });
+    for (int64_t i = more; i < to->rank; i++) {
+        const bool kept = i >= own && in->dim[i - own] == to->dim[i];
+        one[i - more] = kept ? 1 : to->dim[i];
+    }
+    const int64_t *const allowed[] = { to->dim + more, one };
+    lower_check(lower, node->in[1], 2, allowed);
 }
 
 void lower_expand(Lower *lower, Node *node)
@@ -590,10 +591,10 @@ void lower_expand(Lower *lower, Node *node)
     memcpy(move.n, to->dim, sizeof to->dim);
     shape_strides(to, move.y);
     shape_broadcast_strides(&x->shape, to, move.x);
-    if (shape_equal(to, node_shape(node, 0)))
+    if (shape_equal(to, node_shape(node, 0))) {
         lower_view(lower, node->out[0], node->in[0], 0);
-    else {
-        lower_move(lower, y, x, &move);
-        move_finish(lower, node->out[0], y);
+        return;
     }
+    lower_move(lower, y, x, &move);
+    move_finish(lower, node->out[0], y);
 }

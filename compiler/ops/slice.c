@@ -58,11 +58,11 @@ static void check_length(const Node *node, const int64_t *list, int64_t length,
 /* Lists by attribute (opset 1) or by operands; their lengths in the order of the operands. */
 static void read_lists(const Node *node, SliceLists *lists, int64_t *length)
 {
+    lists->steps = NULL;
     if (node->op->since < 10) {
         lists->starts = node_ints(node, "starts", &length[0]);
         lists->ends = node_ints(node, "ends", &length[1]);
         lists->axes = node_ints(node, "axes", &length[2]);
-        lists->steps = NULL;
     } else {
         lists->starts = infer_ints(node, 1, &length[0]);
         lists->ends = infer_ints(node, 2, &length[1]);
@@ -78,16 +78,18 @@ static bool slice_lists(const Node *node, SliceLists *lists)
     const int rank = infer_shape(node, 0)->rank;
     int64_t length[4];
     read_lists(node, lists, length);
+    const int64_t count = lists->count;
     if (!lists->starts || !lists->ends)
         return false;
-    if ((node_in(node, 3) && !lists->axes) ||
-        (node_in(node, 4) && !lists->steps))
+    if (node_in(node, 3) && !lists->axes)
         return false;
-    check_length(node, lists->ends, length[1], lists->count);
-    check_length(node, lists->axes, length[2], lists->count);
-    check_length(node, lists->steps, length[3], lists->count);
-    if (!lists->axes && lists->count > rank)
-        check_length(node, lists->starts, rank, lists->count);
+    if (node_in(node, 4) && !lists->steps)
+        return false;
+    check_length(node, lists->ends, length[1], count);
+    check_length(node, lists->axes, length[2], count);
+    check_length(node, lists->steps, length[3], count);
+    if (!lists->axes && count > rank)
+        check_length(node, lists->starts, rank, count);
     return true;
 }
 
@@ -203,10 +205,14 @@ Recipe *constant_slice(Node *node)
     Recipe *recipe = node->in[0]->value;
     if (!recipe || !slice_spec(node, &sp))
         return NULL;
-    for (int i = 0; i < node->in[0]->shape.rank; i++)
-        if (sp.count[i] != node->in[0]->shape.dim[i] || sp.step[i] != 1)
-            recipe = recipe_slice(node->graph->store, recipe, i, sp.start[i],
-                                  sp.step[i], sp.count[i]);
+    Store *store = node->graph->store;
+    const Shape *in = node_shape(node, 0);
+    for (int i = 0; i < in->rank; i++) {
+        const int64_t count = sp.count[i];
+        const int64_t step = sp.step[i];
+        if (count != in->dim[i] || step != 1)
+            recipe = recipe_slice(store, recipe, i, sp.start[i], step, count);
+    }
     return recipe;
 }
 
@@ -242,9 +248,10 @@ static void lower_strided(Lower *lower, Node *node, const SliceSpec *spec)
     shape_strides(in, stride);
     shape_strides(result_shape(node, 0), move.y);
     for (int i = 0; i < in->rank; i++) {
+        const int64_t each = stride[i];
         move.n[i] = spec->count[i];
-        move.x[i] = i64_mul(stride[i], spec->step[i]);
-        move.x0 += spec->start[i] * stride[i];
+        move.x[i] = i64_mul(each, spec->step[i]);
+        move.x0 += spec->start[i] * each;
     }
     lower_moved(lower, node, &move);
 }
@@ -275,23 +282,27 @@ typedef struct PadSpec {
     int64_t before[MAX_RANK], after[MAX_RANK];
 } PadSpec;
 
+/* By attribute (until opset 10) or by operand; NULL: known when the model runs. */
+static const int64_t *pad_list(const Node *node, int64_t *count)
+{
+    if (node->op->since >= 11)
+        return infer_ints(node, 1, count);
+    const int64_t *pads = node_ints(node, "pads", count);
+    if (!pads)
+        fail_node(node, STATUS_MALFORMED, NULL, "attribute pads is missing");
+    return pads;
+}
+
 /* Amounts by attribute (opset 2) or by operands 1 and, for some axes, 3; false: not constant. */
 static bool pad_spec(const Node *node, PadSpec *spec)
 {
     const int rank = infer_shape(node, 0)->rank;
     int64_t count;
     int64_t axes_count = rank;
+    const int64_t *pads = pad_list(node, &count);
     const int64_t *axes = NULL;
-    const int64_t *pads;
-    if (node->op->since < 11) {
-        pads = node_ints(node, "pads", &count);
-        if (!pads)
-            fail_node(node, STATUS_MALFORMED, NULL,
-                      "attribute pads is missing");
-    } else {
-        pads = infer_ints(node, 1, &count);
+    if (node->op->since >= 11)
         axes = infer_ints(node, 3, &axes_count);
-    }
     if (!axes)
         axes_count = rank;
     memset(spec, 0, sizeof *spec);
@@ -368,10 +379,13 @@ static Tensor *pad_value(Lower *lower, Node *node)
     Store *store = lower->store;
     if (node_in(node, 2))
         return node->in[2];
-    if (!(value < 0.0f) && !(value > 0.0f))
-        return lower_constant(lower, recipe_fill(store, type, 1, &one, zero));
-    Recipe *recipe = recipe_memory(store, DT_F32, 1, &one, &value);
-    return lower_constant(lower, recipe_cast(store, recipe, type));
+    if (!(value < 0.0f) && !(value > 0.0f)) {
+        Recipe *zeros = recipe_fill(store, type, 1, &one, zero);
+        return lower_constant(lower, zeros);
+    }
+    Recipe *number = recipe_memory(store, DT_F32, 1, &one, &value);
+    Recipe *cast = recipe_cast(store, number, type);
+    return lower_constant(lower, cast);
 }
 
 /* Where what stays of the operand lies; false: it is not all of the result. */
@@ -385,12 +399,14 @@ static bool pad_move(const Shape *in, const Shape *to, const PadSpec *pads,
     shape_strides(to, move->y);
     for (int i = 0; i < in->rank; i++) {
         const int64_t before = pads->before[i];
-        const int64_t cut = i64_min(before, 0) + i64_min(pads->after[i], 0);
-        move->n[i] = i64_max(0, in->dim[i] + cut);
+        const int64_t after = pads->after[i];
+        const int64_t cut = i64_min(before, 0) + i64_min(after, 0);
+        const int64_t stays = i64_max(0, in->dim[i] + cut);
+        move->n[i] = stays;
         move->x[i] = stride[i];
         move->y0 += i64_max(before, 0) * move->y[i];
         move->x0 += i64_max(-before, 0) * stride[i];
-        covers = covers && move->n[i] == to->dim[i];
+        covers = covers && stays == to->dim[i];
     }
     return covers;
 }
@@ -452,8 +468,11 @@ static void infer_declared_tile(Node *node, const Shape *in)
     infer_declared(node, 0, node_type(node));
     const Shape *to = result_shape(node, 0);
     bool fits = to->rank == in->rank && infer_count(node, 1) == in->rank;
-    for (int i = 0; fits && i < in->rank; i++)
-        fits = in->dim[i] ? to->dim[i] % in->dim[i] == 0 : to->dim[i] == 0;
+    for (int i = 0; fits && i < in->rank; i++) {
+        const int64_t size = to->dim[i];
+        const int64_t part = in->dim[i];
+        fits = part ? size % part == 0 : size == 0;
+    }
     infer_require(node, 0, fits);
 }
 
@@ -488,15 +507,17 @@ static void check_repeats(Lower *lower, Node *node)
 static Move tile_move(const Shape *in, const Shape *to)
 {
     Move move = { .rank = 2 * in->rank };
-    int64_t x[MAX_RANK], y[MAX_RANK];
+    int64_t x[MAX_RANK];
+    int64_t y[MAX_RANK];
     shape_strides(in, x);
     shape_strides(to, y);
     for (int i = 0; i < in->rank; i++) {
+        const int64_t size = in->dim[i];
         const int repeat = 2 * i;
-        const int within = 2 * i + 1;
-        move.n[repeat] = to->dim[i] / in->dim[i];
-        move.n[within] = in->dim[i];
-        move.y[repeat] = i64_mul(y[i], in->dim[i]);
+        const int within = repeat + 1;
+        move.n[repeat] = to->dim[i] / size;
+        move.n[within] = size;
+        move.y[repeat] = i64_mul(y[i], size);
         move.y[within] = y[i];
         move.x[within] = x[i];
     }

@@ -43,17 +43,24 @@ static int result_axis(const Node *node)
 static Node *linear_before(const Tensor *tensor)
 {
     Node *node = tensor ? tensor->producer : NULL;
-    if (!node || node->dead || tensor->uses != 1 || channel_axis(node) < 0 ||
-        node_attr(node, "act") || node_attr(node, "residual"))
+    if (!node || node->dead || tensor->uses != 1)
         return NULL;
-    if (!node->in[1]->value || node->in[1]->dtype != DT_F32 ||
-        (node_in(node, 2) && !node->in[2]->value))
+    if (channel_axis(node) < 0)
         return NULL;
-    if (node_is(node, "Gemm") && node_in(node, 2) &&
-        tensor_count(node->in[2]) != tensor->shape.dim[1] &&
-        tensor_count(node->in[2]) != 1)
+    if (node_attr(node, "act") || node_attr(node, "residual"))
         return NULL;
-    return node;
+    const Tensor *weights = node->in[1];
+    const Tensor *bias = node_in(node, 2);
+    if (!weights->value || weights->dtype != DT_F32)
+        return NULL;
+    if (!bias)
+        return node;
+    if (!bias->value)
+        return NULL;
+    if (!node_is(node, "Gemm"))
+        return node;
+    const int64_t count = tensor_count(bias);
+    return count == 1 || count == tensor->shape.dim[1] ? node : NULL;
 }
 
 static float *floats(Graph *graph, const Tensor *tensor)
@@ -73,8 +80,9 @@ static bool is_constant_batchnorm(const Node *node, int64_t channels)
     for (int i = 1; i <= 4; i++)
         if (!constant_vector(node, i, channels))
             return false;
-    return node->n_out < 2 ||
-           (!node_out(node, 1) && !node_int(node, "training_mode", 0));
+    if (node->n_out < 2)
+        return true;
+    return !node_out(node, 1) && !node_int(node, "training_mode", 0);
 }
 
 /* With room for both vectors. */
@@ -100,11 +108,13 @@ static bool affine_of_batchnorm(const Node *node, Affine *affine)
     const double epsilon = (double)node_float(node, "epsilon", 1e-5f);
     *affine = affine_new(graph, channels);
     for (int64_t i = 0; i < channels; i++) {
-        const double deviation = sqrt((double)var[i] + epsilon);
+        const double variance = (double)var[i];
+        const double deviation = sqrt(variance + epsilon);
         const double factor = (double)scale[i] / deviation;
         const double shift = (double)mean[i] * factor;
+        const double summand = (double)bias[i] - shift;
         affine->mul[i] = (float)factor;
-        affine->add[i] = (float)((double)bias[i] - shift);
+        affine->add[i] = (float)summand;
     }
     return true;
 }
@@ -113,18 +123,21 @@ static bool affine_of_batchnorm(const Node *node, Affine *affine)
 static float *per_channel(Graph *graph, const Tensor *tensor, const Tensor *out,
                           int channel, int64_t channels)
 {
-    if (!tensor->value || tensor->dtype != DT_F32 ||
-        tensor->shape.rank > out->shape.rank)
+    const Shape *shape = &tensor->shape;
+    const int more = out->shape.rank - shape->rank;
+    if (!tensor->value || tensor->dtype != DT_F32 || more < 0)
         return NULL;
-    const int64_t n = tensor_count(tensor);
-    const int axis = channel - (out->shape.rank - tensor->shape.rank);
-    if (n != 1 &&
-        (n != channels || axis < 0 || tensor->shape.dim[axis] != channels))
+    const int64_t count = tensor_count(tensor);
+    const bool one = count == 1;
+    const int axis = channel - more;
+    if (!one && (count != channels || axis < 0))
         return NULL;
-    const float *v = floats(graph, tensor);
+    if (!one && shape->dim[axis] != channels)
+        return NULL;
+    const float *given = floats(graph, tensor);
     float *all = NEW_ARRAY(graph->arena, float, channels);
     for (int64_t i = 0; i < channels; i++)
-        all[i] = v[n == 1 ? 0 : i];
+        all[i] = given[one ? 0 : i];
     return all;
 }
 
@@ -135,36 +148,45 @@ static bool affine_of_binary(const Node *node, int constant, int channel,
                            channel, affine->channels);
     if (!v)
         return false;
-    if (node_is(node, "Mul"))
+    const int64_t channels = affine->channels;
+    if (node_is(node, "Mul")) {
         affine->mul = v;
-    else if (node_is(node, "Add"))
+    } else if (node_is(node, "Add")) {
         affine->add = v;
-    else if (node_is(node, "Sub") && constant == 1) {
-        for (int64_t i = 0; i < affine->channels; i++)
+    } else if (node_is(node, "Sub") && constant == 1) {
+        for (int64_t i = 0; i < channels; i++)
             v[i] = -v[i];
         affine->add = v;
     } else if (node_is(node, "Div") && constant == 1) {
-        for (int64_t i = 0; i < affine->channels; i++)
+        for (int64_t i = 0; i < channels; i++)
             v[i] = 1.0f / v[i];
         affine->mul = v;
-    } else
+    } else {
         return false;
+    }
     return true;
+}
+
+/* Number i of a vector; where there is none, `otherwise`. */
+static double number_at(const float *values, int64_t i, double otherwise)
+{
+    return values ? (double)values[i] : otherwise;
 }
 
 static float *new_bias(Graph *graph, const Node *linear, const Affine *affine)
 {
     const Tensor *old = node_in(linear, 2);
-    const float *b = old ? floats(graph, old) : NULL;
-    const float beta =
-        node_is(linear, "Gemm") ? node_float(linear, "beta", 1.0f) : 1.0f;
+    const float *given = old ? floats(graph, old) : NULL;
     const bool one = old && tensor_count(old) == 1;
+    float beta = 1.0f;
+    if (node_is(linear, "Gemm"))
+        beta = node_float(linear, "beta", 1.0f);
     float *bias = NEW_ARRAY(graph->arena, float, affine->channels);
     for (int64_t i = 0; i < affine->channels; i++) {
         const int64_t place = one ? 0 : i;
-        const float was = b ? beta * b[place] : 0.0f;
-        const float factor = affine->mul ? affine->mul[i] : 1.0f;
-        const float summand = affine->add ? affine->add[i] : 0.0f;
+        const float was = given ? beta * given[place] : 0.0f;
+        const float factor = (float)number_at(affine->mul, i, 1.0);
+        const float summand = (float)number_at(affine->add, i, 0.0);
         bias[i] = was * factor + summand;
     }
     return bias;
@@ -172,8 +194,9 @@ static float *new_bias(Graph *graph, const Node *linear, const Affine *affine)
 
 static Tensor *vector(Graph *graph, int64_t channels, const float *values)
 {
-    return graph_add_constant(
-        graph, NULL, recipe_memory(graph->store, DT_F32, 1, &channels, values));
+    Store *store = graph->store;
+    Recipe *value = recipe_memory(store, DT_F32, 1, &channels, values);
+    return graph_add_constant(graph, NULL, value);
 }
 
 static void absorb(Graph *graph, Node *linear, Node *node, const Affine *affine)
@@ -182,11 +205,12 @@ static void absorb(Graph *graph, Node *linear, Node *node, const Affine *affine)
     const int64_t channels = affine->channels;
     Tensor *weights = linear->in[1];
     if (affine->mul) {
-        const int rank = recipe_rank(weights->value);
+        const Recipe *value = weights->value;
+        const int rank = recipe_rank(value);
         const int axis = channel_axis(linear);
         Recipe *factors =
             recipe_along(store, rank, axis, channels, affine->mul);
-        Recipe *scaled = recipe_mul(store, weights->value, factors);
+        Recipe *scaled = recipe_mul(store, value, factors);
         weights = graph_add_constant(graph, NULL, scaled);
     }
     Tensor *bias = vector(graph, channels, new_bias(graph, linear, affine));
@@ -269,10 +293,10 @@ static Affine composed(Graph *graph, const Affine *first, const Affine *then)
     const int64_t channels = first->channels;
     Affine both = affine_new(graph, channels);
     for (int64_t i = 0; i < channels; i++) {
-        const double mul = first->mul ? (double)first->mul[i] : 1.0;
-        const double add = first->add ? (double)first->add[i] : 0.0;
-        const double factor = then->mul ? (double)then->mul[i] : 1.0;
-        const double summand = then->add ? (double)then->add[i] : 0.0;
+        const double mul = number_at(first->mul, i, 1.0);
+        const double add = number_at(first->add, i, 0.0);
+        const double factor = number_at(then->mul, i, 1.0);
+        const double summand = number_at(then->add, i, 0.0);
         both.mul[i] = (float)(mul * factor);
         both.add[i] = (float)(add * factor + summand);
     }
@@ -289,10 +313,12 @@ static bool join_maps(Graph *graph, Node *node, int k)
     for (int j = 0; j < before->n_in && j < 2; j++) {
         Tensor *x = before->in[j];
         Affine first = { .channels = y->dim[1] };
-        Affine then = { .channels = y->dim[1] };
+        Affine then = first;
         if (!x || x->value || !shape_equal(&x->shape, y))
             continue;
-        if (!affine_of(before, j, 1, &first) || !affine_of(node, k, 1, &then))
+        if (!affine_of(before, j, 1, &first))
+            continue;
+        if (!affine_of(node, k, 1, &then))
             continue;
         if (!is_of_image(before, j) && !is_of_image(node, k))
             continue;
@@ -305,23 +331,26 @@ static bool join_maps(Graph *graph, Node *node, int k)
 
 static bool try_fuse(Graph *graph, Node *node)
 {
-    for (int k = 0; k < node->n_in && k < 2; k++) {
+    const Shape *y = result_shape(node, 0);
+    const int operands = node->n_in < 2 ? node->n_in : 2;
+    for (int k = 0; k < operands; k++) {
         Node *linear = linear_before(node->in[k]);
-        if (!linear || node->out[0]->shape.rank < 2 ||
-            linear->in[1]->shape.rank < 2 ||
-            !shape_equal(&node->in[k]->shape, &node->out[0]->shape))
+        if (!linear || y->rank < 2 || node_shape(linear, 1)->rank < 2)
+            continue;
+        if (!shape_equal(node_shape(node, k), y))
             continue;
         const int channel = result_axis(linear);
-        Affine affine = { .channels = node->out[0]->shape.dim[channel] };
+        Affine affine = { .channels = y->dim[channel] };
         if (!affine_of(node, k, channel, &affine))
             continue;
         absorb(graph, linear, node, &affine);
         return true;
     }
-    for (int k = 0; k < node->n_in && k < 2; k++)
-        if (shape_equal(&node->in[k]->shape, &node->out[0]->shape) &&
-            join_maps(graph, node, k))
+    for (int k = 0; k < operands; k++) {
+        const bool same = shape_equal(node_shape(node, k), y);
+        if (same && join_maps(graph, node, k))
             return true;
+    }
     return false;
 }
 

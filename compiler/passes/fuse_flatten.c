@@ -8,29 +8,39 @@
 #include "passes/passes.h"
 #include "passes/relayout.h"
 
+/* The live node that makes a tensor; NULL: none. */
+static Node *maker(const Tensor *tensor)
+{
+    Node *node = tensor->value ? NULL : tensor->producer;
+    return node && !node->dead ? node : NULL;
+}
+
 /* The Transpose behind a reshape that flattens everything but the first dimension; NULL: not that.
  */
 static Node *transpose_behind(const Tensor *flat)
 {
-    const Node *reshape = flat->value ? NULL : flat->producer;
-    if (!reshape || reshape->dead ||
-        !(node_is(reshape, "Reshape") || node_is(reshape, "Flatten")))
+    const Node *reshape = maker(flat);
+    if (!reshape)
         return NULL;
-    Tensor *image = reshape->in[0];
-    Node *t = image->value ? NULL : image->producer;
-    if (!t || t->dead || !node_is(t, "Transpose"))
+    if (!node_is(reshape, "Reshape") && !node_is(reshape, "Flatten"))
+        return NULL;
+    const Tensor *image = reshape->in[0];
+    Node *transpose = maker(image);
+    if (!transpose || !node_is(transpose, "Transpose"))
         return NULL;
     if (flat->shape.rank != 2 || image->shape.rank < 3)
         return NULL;
-    return flat->shape.dim[0] == image->shape.dim[0] ? t : NULL;
+    const bool same_first = flat->shape.dim[0] == image->shape.dim[0];
+    return same_first ? transpose : NULL;
 }
 
 static bool takes_rows(const Node *node)
 {
     if (!node_is(node, "MatMul") && !node_is(node, "Gemm"))
         return false;
-    return !node_int(node, "transA", 0) && node->in[1]->value &&
-           node->in[1]->shape.rank == 2;
+    const Tensor *weights = node->in[1];
+    return !node_int(node, "transA", 0) && weights->value &&
+           weights->shape.rank == 2;
 }
 
 /* Weights whose axis `rows` counts y = Transpose(x, perm) flattened, made to count x flattened. */
@@ -43,8 +53,10 @@ static Recipe *permute_rows(Store *store, const Tensor *w, int rows,
     int64_t dims[MAX_RANK + 1];
     int order[MAX_RANK + 1];
     for (int i = 1; i < rank; i++) {
-        dims[first + i - 1] = y->dim[i];
-        order[first + (int)perm[i] - 1] = first + i - 1;
+        const int from = first + i - 1;
+        const int to = first + (int)perm[i] - 1;
+        dims[from] = y->dim[i];
+        order[to] = from;
     }
     dims[columns] = w->shape.dim[1 - rows];
     order[columns] = columns;
@@ -55,15 +67,18 @@ static Recipe *permute_rows(Store *store, const Tensor *w, int rows,
 
 static void fuse(Graph *graph, Node *node)
 {
-    const Node *t = transpose_behind(node->in[0]);
+    const Node *transpose = transpose_behind(node->in[0]);
     int64_t count;
-    const int64_t *perm = t ? node_ints(t, "perm", &count) : NULL;
+    if (!transpose)
+        return;
+    const int64_t *perm = node_ints(transpose, "perm", &count);
     if (!perm || perm[0] != 0)
         return;
-    const int rows = node_int(node, "transB", 0) != 0;
-    const Shape *image = &t->out[0]->shape;
+    const int rows = node_flag(node, "transB", false);
+    const Shape *image = result_shape(transpose, 0);
+    Tensor *nhwc = transpose->in[0];
     Tensor **in = node_copy_inputs(node);
-    in[0] = insert_reshape(graph, node, t->in[0], &in[0]->shape);
+    in[0] = insert_reshape(graph, node, nhwc, &in[0]->shape);
     Recipe *weights = permute_rows(graph->store, in[1], rows, image, perm);
     in[1] = graph_add_constant(graph, NULL, weights);
     node_set_inputs(node, node->n_in, in);
@@ -72,8 +87,10 @@ static void fuse(Graph *graph, Node *node)
 void pass_fuse_flatten(Graph *graph)
 {
     const size_t count = graph->node.n;
-    for (size_t i = 0; i < count; i++)
-        if (takes_rows(graph->node.at[i]))
-            fuse(graph, graph->node.at[i]);
+    for (size_t i = 0; i < count; i++) {
+        Node *node = graph->node.at[i];
+        if (takes_rows(node))
+            fuse(graph, node);
+    }
     graph_sort(graph);
 }

@@ -19,11 +19,12 @@ bool product_find(const Build *build, int axis, Product *product)
 {
     const Node *node = build->node;
     Quantum quantum;
-    if (!quanta_bytes(build->graph, node->in[0], &product->x.bytes, &quantum))
+    Weights *x = &product->x;
+    if (!quanta_bytes(build->graph, node->in[0], &x->bytes, &quantum))
         return false;
     const Node *source = quanta_source(node->in[0]);
-    product->x.scale = source->in[1];
-    product->x.zero = node_in(source, 2);
+    x->scale = source->in[1];
+    x->zero = node_in(source, 2);
     return weights_of(build->graph, node->in[1], axis, &product->w);
 }
 
@@ -51,10 +52,11 @@ void product_operands(const Build *build, Product *product)
 static bool set_float_bias(const Build *build, Product *product, Tensor *bias,
                            int64_t n)
 {
-    const int last = bias->shape.rank - 1;
+    const Shape *shape = &bias->shape;
+    const int last = shape->rank - 1;
     if (!bias->value || tensor_count(bias) != n)
         return false;
-    if (last < 0 || bias->shape.dim[last] != n)
+    if (last < 0 || shape->dim[last] != n)
         return false;
     product->in[FLOAT_BIAS] =
         quanta_reshape(build->graph, NULL, bias, shape_vector(n));
@@ -134,13 +136,14 @@ static Shape image_of_rows(const Shape *shape, int64_t channels)
 /* Factors as image and taps: weights [N][K] become [N][K][1][1]. */
 static void reshape_factors(const Build *build, Product *product)
 {
+    Graph *graph = build->graph;
     Tensor **in = product->in;
     Shape taps = in[W]->shape;
     const Shape image = image_of_rows(&in[X]->shape, taps.dim[1]);
     while (taps.rank < 4)
         taps.dim[taps.rank++] = 1;
-    in[X] = quanta_reshape(build->graph, build->end, in[X], image);
-    in[W] = quanta_reshape(build->graph, build->end, in[W], taps);
+    in[X] = quanta_reshape(graph, build->end, in[X], image);
+    in[W] = quanta_reshape(graph, build->end, in[W], taps);
 }
 
 Tensor *product_rows(const Build *build, Product *product, Tensor *bias)
@@ -148,8 +151,9 @@ Tensor *product_rows(const Build *build, Product *product, Tensor *bias)
     const Shape *x = &product->x.bytes->shape;
     const Shape *w = &product->w.bytes->shape;
     const int64_t n = w->dim[0];
+    const int64_t depth = w->dim[1];
     const Shape image = image_of_rows(x, n);
-    if (!product_fits(w->dim[1]) || x->dim[x->rank - 1] != w->dim[1])
+    if (!product_fits(depth) || x->dim[x->rank - 1] != depth)
         return NULL;
     product_operands(build, product);
     if (!product_bias(build, product, bias, n))
@@ -157,8 +161,8 @@ Tensor *product_rows(const Build *build, Product *product, Tensor *bias)
     reshape_factors(build, product);
     Node *made = product_conv(build, product, image);
     made->channels_last = true;
-    return quanta_reshape(build->graph, build->end, made->out[0],
-                          build->end->out[0]->shape);
+    const Shape shape = build->end->out[0]->shape;
+    return quanta_reshape(build->graph, build->end, made->out[0], shape);
 }
 
 static bool is_one(float value)

@@ -15,7 +15,8 @@ static int scale_axis(const Node *node)
         return -2;
     if (tensor_count(node->in[1]) == 1)
         return -1;
-    return node_axis(node, node_int(node, "axis", 1), node->in[0]->shape.rank);
+    const int64_t axis = node_int(node, "axis", 1);
+    return node_axis(node, axis, node_shape(node, 0)->rank);
 }
 
 /* All scales are finite and above 0? */
@@ -44,8 +45,9 @@ static const Tensor *before_turn(const Tensor *tensor, const int64_t **perm)
 /* Constant bytes, turned as `perm` says. */
 static Tensor *turned(Graph *graph, const Tensor *bytes, const int64_t *perm)
 {
+    const int rank = bytes->shape.rank;
     int order[MAX_RANK];
-    for (int i = 0; i < bytes->shape.rank; i++)
+    for (int i = 0; i < rank; i++)
         order[i] = (int)perm[i];
     Recipe *value = recipe_transpose(graph->store, bytes->value, order);
     return graph_add_constant(graph, NULL, value);
@@ -94,16 +96,19 @@ static Tensor *same_steps(Graph *graph, const Tensor *bias, double x,
     enum { PARTS = 1 << 18 }; /* of a step that scales may differ by */
     int64_t count;
     const Node *source = quanta_source(bias);
-    if (!source || source->in[0]->dtype != DT_I32 ||
-        node_int(source, "block_size", 0) ||
-        !quanta_is_zero(graph, node_in(source, 2)))
+    if (!source || node_type(source) != DT_I32)
+        return NULL;
+    if (node_int(source, "block_size", 0))
+        return NULL;
+    if (!quanta_is_zero(graph, node_in(source, 2)))
         return NULL;
     const double *s = tensor_doubles(graph, source->in[1], &count);
     if (!s || (count != scales && count != 1))
         return NULL;
     for (int64_t i = 0; i < scales; i++) {
+        const double given = s[count > 1 ? i : 0];
         const double step = x * w[i];
-        if (fabs(s[count > 1 ? i : 0] - step) * PARTS > step)
+        if (fabs(given - step) * PARTS > step)
             return NULL;
     }
     return source->in[0];
@@ -116,20 +121,22 @@ static Tensor *in_steps(Graph *graph, const double *real, int64_t count,
 {
     int32_t *steps = NEW_ARRAY(graph->arena, int32_t, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
+        const double number = real[count > 1 ? i : 0];
         const double step = x * w[scales > 1 ? i : 0];
-        const double v = nearbyint(real[count > 1 ? i : 0] / step);
-        if (!(fabs(v) < INT32_MAX / 2))
+        const double rounded = nearbyint(number / step);
+        if (!(fabs(rounded) < INT32_MAX / 2))
             return NULL;
-        steps[i] = (int32_t)v;
+        steps[i] = (int32_t)rounded;
     }
-    return graph_add_constant(
-        graph, NULL, recipe_memory(graph->store, DT_I32, 1, &n, steps));
+    Recipe *value = recipe_memory(graph->store, DT_I32, 1, &n, steps);
+    return graph_add_constant(graph, NULL, value);
 }
 
 Tensor *weights_bias(Graph *graph, const Tensor *bias, const Tensor *x_scale,
                      const Tensor *w_scale, int64_t n)
 {
-    int64_t count, scales;
+    int64_t count;
+    int64_t scales;
     const double *x = tensor_doubles(graph, x_scale, &count);
     const double *w = tensor_doubles(graph, w_scale, &scales);
     const double *real = tensor_doubles(graph, bias, &count);
@@ -138,7 +145,9 @@ Tensor *weights_bias(Graph *graph, const Tensor *bias, const Tensor *x_scale,
         return NULL;
     if (count != 1 && (count != n || bias->shape.dim[last] != n))
         return NULL;
-    Tensor *same = count == n ? same_steps(graph, bias, *x, w, scales) : NULL;
+    Tensor *same = NULL;
+    if (count == n)
+        same = same_steps(graph, bias, *x, w, scales);
     if (same)
         return quanta_reshape(graph, NULL, same, shape_vector(n));
     return in_steps(graph, real, count, *x, w, scales, n);

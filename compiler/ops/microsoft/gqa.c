@@ -61,15 +61,17 @@ static void set_sizes(Grouped *grouped, bool packed)
 {
     const Node *node = grouped->node;
     const Shape *query = infer_shape(node, QUERY);
-    grouped->heads = node_int(node, "num_heads", 0);
-    grouped->groups = node_int(node, "kv_num_heads", 0);
-    if (query->rank != 3 || grouped->groups < 1 ||
-        grouped->heads < grouped->groups || grouped->heads % grouped->groups)
+    const int64_t heads = node_int(node, "num_heads", 0);
+    const int64_t groups = node_int(node, "kv_num_heads", 0);
+    const bool positive = groups >= 1 && heads >= groups;
+    if (query->rank != 3 || !positive || heads % groups)
         fail_node(node, STATUS_MALFORMED, NULL, "%lld heads over %lld groups",
-                  (long long)grouped->heads, (long long)grouped->groups);
-    int64_t parts = grouped->heads;
+                  (long long)heads, (long long)groups);
+    int64_t parts = heads;
     if (packed)
-        parts = i64_add(parts, i64_mul(2, grouped->groups));
+        parts = i64_add(parts, i64_mul(2, groups));
+    grouped->heads = heads;
+    grouped->groups = groups;
     grouped->batch = query->dim[0];
     grouped->steps = query->dim[1];
     grouped->size = query->dim[2] / parts;
@@ -87,11 +89,14 @@ static void set_qkv(Grouped *grouped)
     Tensor *value = packed ? query : node->in[VALUE];
     const int64_t key_at = packed ? heads : 0;
     const int64_t value_at = packed ? heads + groups : 0;
-    grouped->query = heads_of(grouped, query, 0, heads);
-    grouped->key = heads_of(grouped, key, key_at, groups);
-    grouped->value = heads_of(grouped, value, value_at, groups);
-    if (grouped->key->shape.dim[1] != grouped->steps ||
-        grouped->value->shape.dim[1] != grouped->steps)
+    query = heads_of(grouped, query, 0, heads);
+    key = heads_of(grouped, key, key_at, groups);
+    value = heads_of(grouped, value, value_at, groups);
+    grouped->query = query;
+    grouped->key = key;
+    grouped->value = value;
+    const int64_t steps = grouped->steps;
+    if (key->shape.dim[1] != steps || value->shape.dim[1] != steps)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "has other numbers of keys and queries");
 }
@@ -135,9 +140,11 @@ static Tensor *turned(const Grouped *grouped, Tensor *x)
 {
     const Node *node = grouped->node;
     const int64_t size = grouped->size;
-    const int64_t width = i64_mul(2, infer_shape(node, COS)->dim[1]);
+    const Shape *cosines = infer_shape(node, COS);
+    const Shape *sines = infer_shape(node, SIN);
+    const int64_t width = i64_mul(2, cosines->dim[1]);
     const bool interleaved = node_flag(node, "rotary_interleaved", false);
-    if (infer_shape(node, SIN)->rank != 2 || width > size)
+    if (sines->rank != 2 || width > size)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its caches of cosines and sines do not fit a head of %lld",
                   (long long)size);
@@ -216,8 +223,11 @@ static Tensor *sink_of(const Grouped *grouped, const Tensor *scores)
     Shape wide = scores->shape;
     if (!given && !smooth)
         return NULL;
-    Tensor *sink = given ? expand_reshape(node, given, 4, dims)
-                         : expand_number(node, 0.0, scores->dtype);
+    Tensor *sink;
+    if (given)
+        sink = expand_reshape(node, given, 4, dims);
+    else
+        sink = expand_number(node, 0.0, scores->dtype);
     wide.dim[3] = 1;
     Tensor *to = expand_i64s(node, wide.rank, wide.dim);
     return expand_binary(node, "Expand", sink, to);
@@ -358,8 +368,10 @@ void expand_group_query_attention(Node *node)
     grouped.room = room_of(&grouped);
     grouped.before = before_of(&grouped);
     norm_and_turn(&grouped);
-    Tensor *keys = kept(&grouped, node_in(node, PAST_KEY), grouped.key);
-    Tensor *values = kept(&grouped, node_in(node, PAST_VALUE), grouped.value);
+    Tensor *past_keys = node_in(node, PAST_KEY);
+    Tensor *past_values = node_in(node, PAST_VALUE);
+    Tensor *keys = kept(&grouped, past_keys, grouped.key);
+    Tensor *values = kept(&grouped, past_values, grouped.value);
     Tensor *scores = scores_of(&grouped, keys);
     Tensor *share = shares(&grouped, scores);
     Tensor *result[4] = { weighed(&grouped, share, values) };

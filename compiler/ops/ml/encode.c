@@ -393,9 +393,13 @@ static Key *sorted_keys(Lower *lower, const Node *node, const Labels *k,
     Recipe *numbers = words_integers(s, k->value);
     numbers = recipe_cast(s, numbers, is_float ? DT_F64 : DT_I64);
     const void *v = node_values(node, numbers);
-    for (int64_t i = 0; i < k->n; i++)
-        key[i] = is_float ? (Key){ .f = ((const double *)v)[i], .at = i, }
-                          : (Key){ .i = ((const int64_t *)v)[i], .at = i, };
+    for (int64_t i = 0; i < k->n; i++) {
+        key[i] = (Key){ .at = i };
+        if (is_float)
+            key[i].f = ((const double *)v)[i];
+        else
+            key[i].i = ((const int64_t *)v)[i];
+    }
     if (k->n)
         qsort(key, (size_t)k->n, sizeof *key,
               is_float ? compare_floats : compare_ints);

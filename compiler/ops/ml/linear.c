@@ -137,10 +137,11 @@ static bool has_second(const Node *node)
 void infer_scores(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
-    const int64_t dims[] = { x->dim[0], has_second(node) ? 2 : x->dim[1] };
+    const int64_t rows = x->dim[0];
+    const int64_t dims[] = { rows, has_second(node) ? 2 : x->dim[1] };
+    const int64_t code = node_int(node, "label_type", DT_I64);
     infer_out(node, 0, DT_F32, shape_of(2, dims));
-    const DType type = dtype_of_code(node_int(node, "label_type", DT_I64));
-    infer_out(node, 1, type, shape_vector(x->dim[0]));
+    infer_out(node, 1, dtype_of_code(code), shape_vector(rows));
 }
 
 void lower_scores(Lower *lower, Node *node)
@@ -233,21 +234,23 @@ typedef struct Classes {
 
 static Classes svm_classes(const Node *node)
 {
-    int64_t count, probabilities;
+    int64_t count;
+    int64_t probabilities;
     const int64_t *each = node_ints(node, "vectors_per_class", &count);
     Classes c = { .labels = ml_labels(node, "classlabels_ints") };
     c.classes = c.labels.n;
     node_floats(node, "prob_a", &probabilities);
     for (int64_t i = 0; i < count; i++)
         c.vectors = i64_add(c.vectors, each[i]);
-    if (c.classes < 1 || c.vectors < 0 || (c.vectors && count != c.classes))
+    const bool fits = !c.vectors || count == c.classes;
+    if (c.classes < 1 || c.vectors < 0 || !fits)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "vectors_per_class has %lld numbers for %lld classes",
                   (long long)count, (long long)c.classes);
     c.pairs = c.classes * (c.classes - 1) / 2;
     c.probabilities = c.vectors && probabilities > 0;
-    c.out =
-        !c.vectors || c.probabilities || c.classes == 2 ? c.classes : c.pairs;
+    const bool by_pair = c.vectors && !c.probabilities && c.classes != 2;
+    c.out = by_pair ? c.pairs : c.classes;
     return c;
 }
 
@@ -289,15 +292,17 @@ static bool all_positive(const Node *node, const char *name)
 
 static Tensor *platt(Lower *lower, const Node *node, int64_t pairs)
 {
-    int64_t as, bs;
+    int64_t as;
+    int64_t bs;
+    const size_t bytes = (size_t)pairs * sizeof(float);
     const float *a = node_floats(node, "prob_a", &as);
     const float *b = node_floats(node, "prob_b", &bs);
     if (as < pairs || bs < pairs)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "prob_a and prob_b are shorter than %lld", (long long)pairs);
     float *both = NEW_ARRAY(lower->arena, float, 2 * pairs);
-    memcpy(both, a, (size_t)pairs * sizeof *a);
-    memcpy(both + pairs, b, (size_t)pairs * sizeof *b);
+    memcpy(both, a, bytes);
+    memcpy(both + pairs, b, bytes);
     return lower_floats(lower, both, 2 * pairs);
 }
 
@@ -323,16 +328,17 @@ static void classifier_lists(Lower *lower, const Node *node,
                              Tensor **list)
 {
     const int64_t vectors = classes->vectors;
-    int64_t weights = i64_mul(classes->classes, features);
+    const int64_t count = classes->classes;
+    int64_t weights = i64_mul(count, features);
     if (vectors)
-        weights = i64_mul(classes->classes - 1, vectors);
+        weights = i64_mul(count - 1, vectors);
     const int64_t numbers = i64_mul(vectors, features);
     const int64_t limits = vectors ? classes->pairs : 1;
     list[0] = float_list(lower, node, "coefficients", weights);
     list[1] = float_list(lower, node, "support_vectors", numbers);
     list[2] = float_list(lower, node, "rho", limits);
-    list[3] = ml_label_table(lower, &classes->labels, classes->classes);
-    list[4] = class_vectors(lower, node, classes->classes);
+    list[3] = ml_label_table(lower, &classes->labels, count);
+    list[4] = class_vectors(lower, node, count);
     if (classes->probabilities)
         list[5] = platt(lower, node, classes->pairs);
 }
