@@ -15,9 +15,12 @@ static Stretch reduced_span(Bounds *bounds, const inlay_reduce_params *params)
 {
     const int k = params->kept - 1;
     const int r = params->reduced - 1;
-    const bool columns = params->columns;
-    const int32_t step = columns ? params->sk[k] : params->sr[r];
-    const int32_t along = columns ? params->nk[k] : params->nr[r];
+    int32_t step = params->sr[r];
+    int32_t along = params->nr[r];
+    if (params->columns) {
+        step = params->sk[k];
+        along = params->nk[k];
+    }
     bounds_refuse(bounds, step != 1 && along > 1,
                   "its innermost loop leaves gaps");
     Stretch stretch = span_nest(span_of(1), r, params->nr, params->sr);
@@ -31,12 +34,14 @@ static void reduce_known(Bounds *bounds, const inlay_reduce_params *params)
                   "it has no loops");
     if (bounds->wrong)
         return;
+    const int last = params->kept - 1;
+    const int32_t *kept = params->nk;
     sizes_walked(bounds, params->reduced, params->nr);
-    const int64_t lines = sizes_walked(bounds, params->kept - 1, params->nk);
+    const int64_t lines = sizes_walked(bounds, last, kept);
     Stretch read = span_of(0);
     if (params->count)
         read = reduced_span(bounds, params);
-    touch_box(bounds, 0, "result", lines, params->nk[params->kept - 1]);
+    touch_box(bounds, 0, "result", lines, kept[last]);
     touch_span(bounds, 1, "input", read);
 }
 
@@ -44,9 +49,10 @@ static void reduce_known(Bounds *bounds, const inlay_reduce_params *params)
  * nothing is read. */
 static void reduce_values(Bounds *bounds, const inlay_reduce_params *params)
 {
-    touch(bounds, 0, "result",
-          sizes_walked(bounds, params->reduced, params->nr));
-    touch(bounds, 1, "input", sizes_product(bounds, params->kept, params->nk));
+    const int64_t results = sizes_walked(bounds, params->reduced, params->nr);
+    const int64_t elements = sizes_product(bounds, params->kept, params->nk);
+    touch(bounds, 0, "result", results);
+    touch(bounds, 1, "input", elements);
     touch(bounds, 2, "axes", params->axes);
     if (params->axes)
         touch_needs(bounds, 2);
@@ -91,8 +97,10 @@ void bounds_softmax(Bounds *bounds)
     const inlay_softmax_params *p = bounds->params;
     const int64_t line = bounds_size(bounds, p->n);
     const int64_t each = product_of(bounds, i64_max(line, 1), p->inner);
-    touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
-    touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
+    const bool apart = p->by_pixel;
+    const int64_t outer = p->outer;
+    touch_lines(bounds, 0, "result", outer, each, apart);
+    touch_lines(bounds, 1, "input", outer, each, apart);
 }
 
 void bounds_qsoftmax(Bounds *bounds)
@@ -107,8 +115,9 @@ void bounds_qnorm(Bounds *bounds)
     const int64_t line = p->n;
     bounds_refuse(bounds, line < 1 || line > INLAY_QNORM_MOST,
                   "its lines are too long");
-    touch_lines(bounds, 0, "result", p->outer, line, true);
-    touch_lines(bounds, 1, "input", p->outer, line, true);
+    const int64_t lines = p->outer;
+    touch_lines(bounds, 0, "result", lines, line, true);
+    touch_lines(bounds, 1, "input", lines, line, true);
     touch(bounds, 2, "scale", line);
     touch(bounds, 3, "bias", line);
     touch(bounds, 4, "numbers", INLAY_QSTEP_WORDS);
@@ -123,8 +132,10 @@ void bounds_lrn(Bounds *bounds)
     const int64_t after = bounds_size(bounds, p->after);
     bounds_narrow(bounds, sat_add(channels, before));
     bounds_narrow(bounds, sat_add(channels, after));
-    touch_lines(bounds, 0, "result", p->outer, each, p->by_pixel);
-    touch_lines(bounds, 1, "input", p->outer, each, p->by_pixel);
+    const int64_t outer = p->outer;
+    const bool apart = p->by_pixel;
+    touch_lines(bounds, 0, "result", outer, each, apart);
+    touch_lines(bounds, 1, "input", outer, each, apart);
 }
 
 /* Scale and bias. Where each element has its own they are taken as if they lay together, and
@@ -163,10 +174,11 @@ void bounds_topk(Bounds *bounds)
 {
     const inlay_topk_params *p = bounds->params;
     const int64_t lines = product_of(bounds, p->outer, p->inner);
-    bounds_refuse(bounds, p->k < 1 && p->n > 0 && lines,
+    const int64_t room = p->k;
+    bounds_refuse(bounds, room < 1 && p->n > 0 && lines,
                   "it has no room for a value");
-    touch_box(bounds, 0, "values", lines, p->k);
-    touch_box(bounds, 1, "indices", lines, p->k);
+    touch_box(bounds, 0, "values", lines, room);
+    touch_box(bounds, 1, "indices", lines, room);
     touch_box(bounds, 2, "input", lines, p->n);
 }
 
@@ -175,14 +187,16 @@ void bounds_unique(Bounds *bounds)
     const inlay_unique_params *p = bounds->params;
     const int64_t n = bounds_size(bounds, p->n);
     const int64_t found = bounds_size(bounds, p->found);
+    const int64_t counted = i64_min(n, found);
     const int64_t lines = product_of(bounds, p->outer, p->inner);
-    touch_box(bounds, 0, "result", lines, found);
+    const int64_t values = product_of(bounds, lines, found);
+    touch(bounds, 0, "result", values);
     touch(bounds, 1, "count", 1);
     touch(bounds, 2, "first places", found);
     touch(bounds, 3, "inverse", n);
     touch(bounds, 4, "counts", found);
     touch_box(bounds, 5, "input", lines, n);
-    touch(bounds, 6, "scratch", sat_add(n, i64_min(n, found)));
+    touch(bounds, 6, "scratch", sat_add(n, counted));
 }
 
 void bounds_cumulate(Bounds *bounds)
@@ -216,12 +230,15 @@ void bounds_einsum(Bounds *bounds)
         return;
     sizes_walked(bounds, p->summed, p->nr);
     const int64_t lines = sizes_walked(bounds, p->kept - 1, p->nk);
+    const int loops = p->kept;
     const int32_t *kept = p->nk;
     const int32_t *summed = p->nr;
-    Stretch first = span_nest(span_of(1), p->summed, summed, p->ar);
-    Stretch second = span_nest(span_of(1), p->summed, summed, p->br);
-    first = span_nest(first, p->kept, kept, p->ak);
-    second = span_nest(second, p->kept, kept, p->bk);
+    Stretch first = span_of(1);
+    Stretch second = first;
+    first = span_nest(first, p->summed, summed, p->ar);
+    first = span_nest(first, loops, kept, p->ak);
+    second = span_nest(second, p->summed, summed, p->br);
+    second = span_nest(second, loops, kept, p->bk);
     touch_box(bounds, 0, "result", lines, kept[p->kept - 1]);
     touch_span(bounds, 1, "first operand", first);
     touch_span(bounds, 2, "second operand", second);
@@ -245,6 +262,7 @@ void bounds_det(Bounds *bounds)
 void bounds_inverse(Bounds *bounds)
 {
     const inlay_det_params *p = bounds->params;
-    touch_box(bounds, 0, "result", p->batch, p->n, p->n);
+    const int64_t each = product_of(bounds, p->n, p->n);
+    touch_box(bounds, 0, "result", p->batch, each);
     touch_matrices(bounds, p);
 }

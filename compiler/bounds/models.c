@@ -10,9 +10,9 @@
 /* Scores of n rows of `out`, of which the kernel writes at least `least` at a time. */
 static void touch_scores(Bounds *bounds, int64_t n, int64_t out, int64_t least)
 {
-    touch_span(
-        bounds, 0, "scores",
-        span_times(span_of(i64_max(out, least)), bounds_size(bounds, n), out));
+    const int64_t rows = bounds_size(bounds, n);
+    const Stretch row = span_of(i64_max(out, least));
+    touch_span(bounds, 0, "scores", span_times(row, rows, out));
 }
 
 void bounds_ml_classify(Bounds *bounds)
@@ -73,9 +73,10 @@ static int64_t check_nodes(Bounds *bounds, const Trees *trees, int64_t features)
         }
         bounds_refuse(bounds, code < 0 || code >> 4 >= features,
                       "a node of it asks for no feature");
-        bounds_refuse(
-            bounds, other < 0 || other >= trees->nodes || i + 1 >= trees->nodes,
-            "a node of it has no child");
+        const int64_t nodes = trees->nodes;
+        const bool last = i + 1 >= nodes;
+        bounds_refuse(bounds, last || other < 0 || other >= nodes,
+                      "a node of it has no child");
     }
     return votes;
 }
@@ -83,8 +84,10 @@ static int64_t check_nodes(Bounds *bounds, const Trees *trees, int64_t features)
 static void check_places(Bounds *bounds, const int32_t *place, int64_t n,
                          int64_t end, const char *why)
 {
-    for (int64_t i = 0; i < n; i++)
-        bounds_refuse(bounds, place[i] < 0 || place[i] >= end, why);
+    for (int64_t i = 0; i < n; i++) {
+        const bool lies = place[i] >= 0 && place[i] < end;
+        bounds_refuse(bounds, !lies, why);
+    }
 }
 
 /* Element i of a table of float64 (wide) or float32. */
@@ -125,16 +128,18 @@ static void tree_tables(Bounds *bounds, const inlay_tree_params *params,
     if (!read_trees(bounds, &t))
         return;
     const int64_t votes = check_nodes(bounds, &t, params->features);
-    check_places(bounds, t.root, i64_min(t.roots, params->trees), t.nodes,
-                 "a tree of it has no root");
+    const int64_t trees = params->trees;
+    const int64_t roots = i64_min(t.roots, trees);
+    check_places(bounds, t.root, roots, t.nodes, "a tree of it has no root");
     check_places(bounds, t.target, t.targets, params->targets,
                  "a leaf of it votes for no target");
-    touch(bounds, 3, "roots", params->trees);
+    touch(bounds, 3, "roots", trees);
     touch_box(bounds, 4, "nodes", t.nodes, 2);
     touch(bounds, 5, "values", t.nodes);
     touch(bounds, 6, "targets of votes", votes);
     touch(bounds, 7, "weights of votes", votes);
-    touch(bounds, 8, "members", check_members(bounds, &t, wide));
+    const int64_t members = check_members(bounds, &t, wide);
+    touch(bounds, 8, "members", members);
 }
 
 void bounds_tree(Bounds *bounds)
@@ -142,12 +147,14 @@ void bounds_tree(Bounds *bounds)
     const inlay_tree_params *p = bounds->params;
     const bool wide = bounds->reach[2].type == 'd';
     const int64_t targets = bounds_size(bounds, p->targets);
-    const int64_t each = (wide ? 8 : 4) + 4 + 1; /* a sum, a score, a mark */
+    const int64_t sum = wide ? 8 : 4;
+    const int64_t each = sum + 4 + 1; /* and a score, a mark */
     bounds_refuse(bounds, p->classify && targets < 1, "it has no class");
     touch_as(bounds, 0, p->wide ? 'd' : 'f');
-    touch_box(bounds, 0, "scores", p->n, targets);
-    touch(bounds, 1, "labels of rows", p->n);
-    touch_box(bounds, 2, "input", p->n, p->features);
+    const int64_t rows = p->n;
+    touch_box(bounds, 0, "scores", rows, targets);
+    touch(bounds, 1, "labels of rows", rows);
+    touch_box(bounds, 2, "input", rows, p->features);
     tree_tables(bounds, p, wide);
     touch(bounds, 9, "base values", p->bases);
     if (p->bases)
@@ -163,9 +170,11 @@ void bounds_svm_regress(Bounds *bounds)
     const inlay_svm_params *p = bounds->params;
     touch(bounds, 0, "result", p->n);
     touch_box(bounds, 1, "input", p->n, p->features);
-    touch(bounds, 2, "coefficients", p->vectors ? p->vectors : p->features);
-    touch_box(bounds, 3, "support vectors", p->vectors, p->features);
-    if (p->vectors)
+    const int64_t vectors = p->vectors;
+    const int64_t features = p->features;
+    touch(bounds, 2, "coefficients", vectors ? vectors : features);
+    touch_box(bounds, 3, "support vectors", vectors, features);
+    if (vectors)
         touch_needs(bounds, 3);
     touch(bounds, 4, "rho", 1);
 }
@@ -189,20 +198,21 @@ static void svm_pairs(Bounds *bounds, const inlay_svm_params *params,
                       int64_t pairs)
 {
     const int64_t classes = params->classes;
-    const int64_t couple =
-        sat_add(sat_mul(2, sat_mul(classes, classes)), sat_mul(2, classes));
+    const int64_t vectors = params->vectors;
+    const int64_t square = sat_mul(classes, classes);
+    const int64_t couple = sat_mul(2, sat_add(square, classes));
+    const int64_t scratch = sat_add(vectors, pairs);
     check_classes(bounds, params);
-    touch_box(bounds, 3, "coefficients", classes - 1, params->vectors);
-    touch_box(bounds, 4, "support vectors", params->vectors, params->features);
+    touch_box(bounds, 3, "coefficients", classes - 1, vectors);
+    touch_box(bounds, 4, "support vectors", vectors, params->features);
+    touch_needs(bounds, 4);
     touch(bounds, 5, "rho", pairs);
     touch_box(bounds, 7, "vectors of classes", 2, classes);
-    touch(bounds, 8, "probabilities",
-          params->probabilities ? sat_mul(2, pairs) : 0);
-    if (params->probabilities)
+    if (params->probabilities) {
+        touch_box(bounds, 8, "probabilities", 2, pairs);
         touch_needs(bounds, 8);
-    touch_needs(bounds, 4);
-    touch(bounds, 9, "scratch",
-          sat_add(sat_add(params->vectors, pairs), couple));
+    }
+    touch(bounds, 9, "scratch", sat_add(scratch, couple));
     touch_needs(bounds, 9);
 }
 
@@ -237,7 +247,8 @@ static void check_grams(Bounds *bounds, const inlay_tfidf_params *params,
     const int32_t *gram = bounds_values(bounds, 3, &count);
     bounds_refuse(bounds, !gram || count < sat_mul(3, params->grams),
                   "its table of n-grams is short");
-    for (int64_t i = 0; i < params->grams && !bounds->wrong; i++, gram += 3) {
+    const int64_t grams = params->grams;
+    for (int64_t i = 0; i < grams && !bounds->wrong; i++, gram += 3) {
         const int64_t first = gram[0];
         const int64_t length = gram[1];
         bounds_refuse(bounds, first < 0 || length < 1 || first + length > pool,
@@ -256,7 +267,8 @@ void bounds_tfidf(Bounds *bounds)
     bounds_size(bounds, p->skips);
     bounds_narrow(bounds, sat_add(p->skips, 1));
     check_grams(bounds, p, pool);
-    touch_as(bounds, 1, p->wide ? 'l' : 'i');
+    const char token = p->wide ? 'l' : 'i';
+    touch_as(bounds, 1, token);
     touch_box(bounds, 0, "result", p->batch, p->out);
     touch_box(bounds, 1, "input", p->batch, p->n);
     touch(bounds, 2, "pool", pool);

@@ -68,9 +68,10 @@ static Stretch matrices(const inlay_qmatmul_params *params,
                         const int32_t *stride, int64_t each)
 {
     Stretch stretch = span_of(each);
-    for (int d = 0; d < params->rank; d++)
-        stretch =
-            span_times(stretch, params->dims[d], sat_mul(stride[d], each));
+    for (int d = 0; d < params->rank; d++) {
+        const int64_t apart = sat_mul(stride[d], each);
+        stretch = span_times(stretch, params->dims[d], apart);
+    }
     return stretch;
 }
 
@@ -233,13 +234,13 @@ static int64_t packed_window(Bounds *bounds)
 static void qpacked_layout(Bounds *bounds)
 {
     const inlay_qpacked_params *p = bounds->params;
-    bounds_refuse(bounds, p->width != 16 && p->width != 4,
+    const bool fours = p->width == 4;
+    bounds_refuse(bounds, p->width != 16 && !fours,
                   "it has blocks of another width than its kernel");
-    bounds_refuse(bounds,
-                  p->wide < 0 || p->wide > 2 || (p->wide && p->width != 4),
-                  "it widens other windows than its kernel");
-    bounds_refuse(bounds, p->deep && (p->deep != 1 || p->width != 4 || p->wide),
-                  "its weights are packed in no known way");
+    const bool widens = p->wide >= 0 && p->wide <= 2 && (!p->wide || fours);
+    const bool deepens = !p->deep || (p->deep == 1 && fours && !p->wide);
+    bounds_refuse(bounds, !widens, "it widens other windows than its kernel");
+    bounds_refuse(bounds, !deepens, "its weights are packed in no known way");
 }
 
 void bounds_qpacked(Bounds *bounds)
@@ -287,7 +288,7 @@ static void touch_planes(Bounds *bounds)
 {
     enum { ROWS = 16 };
     const inlay_qpacked_params *p = bounds->params;
-    const int32_t rows[] = { p->kd, p->kh };
+    const int64_t rows = product_of(bounds, p->kd, p->kh);
     const int64_t extent = sat_mul(p->kw, p->dw);
     const int64_t columns = sat_mul(p->gather, p->sw);
     bounds_narrow(bounds, extent);
@@ -296,7 +297,7 @@ static void touch_planes(Bounds *bounds)
                   "it takes an odd number of columns apart");
     if (bounds->wrong || !p->gather)
         return;
-    bounds_refuse(bounds, sizes_product(bounds, 2, rows) > ROWS,
+    bounds_refuse(bounds, rows > ROWS,
                   "it takes more rows apart than its kernel");
     if (bounds->wrong)
         return;

@@ -127,8 +127,10 @@ static bool known_factors(Lower *lower, Node *node, double epsilon,
     double *a = NEW_ARRAY(lower->arena, double, count);
     double *b = NEW_ARRAY(lower->arena, double, count);
     for (int64_t i = 0; i < count; i++) {
-        a[i] = given[0][i] / sqrt(given[3][i] + epsilon);
-        b[i] = given[1][i] - given[2][i] * a[i];
+        const double deviation = sqrt(given[3][i] + epsilon);
+        const double factor = given[0][i] / deviation;
+        a[i] = factor;
+        b[i] = given[1][i] - given[2][i] * factor;
     }
     *scale = doubles_constant(lower, type, count, a);
     *shift = doubles_constant(lower, type, count, b);
@@ -177,10 +179,13 @@ static void like_first(Node *node)
 {
     const DType x = node_type(node);
     const DType type = dtype_is_small_float(x) ? DT_F32 : x;
-    for (int i = 1; i < node->n_in; i++)
-        if (node->in[i] && node->in[i]->dtype != type &&
-            (type == DT_F64 || node->in[i]->dtype == DT_F64))
+    for (int i = 1; i < node->n_in; i++) {
+        const Tensor *tensor = node->in[i];
+        if (!tensor || tensor->dtype == type)
+            continue;
+        if (type == DT_F64 || tensor->dtype == DT_F64)
             expand_operand(node, i, type);
+    }
 }
 
 /* Scale, bias, mean and variance have a number for each channel. */
@@ -188,13 +193,14 @@ static void check_channels(const Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const int64_t channels = x->rank > 1 ? x->dim[1] : 1;
-    for (int i = 1; i < 5; i++)
-        if (shape_count(infer_shape(node, i)) != channels)
+    for (int i = 1; i < 5; i++) {
+        const int64_t count = infer_count(node, i);
+        if (count != channels)
             fail_node(
                 node, STATUS_MALFORMED, NULL,
                 "its operand \"%s\" has %lld elements, its input %lld channels",
-                node->in[i]->name, (long long)tensor_count(node->in[i]),
-                (long long)channels);
+                node->in[i]->name, (long long)count, (long long)channels);
+    }
 }
 
 void infer_batchnorm(Node *node)
@@ -209,13 +215,12 @@ void infer_batchnorm(Node *node)
     check_batchnorm(node);
     check_channels(node);
     const Shape *mean = infer_shape(node, 3);
-    if (node->n_out > 1 && !is_training(node)) {
-        for (int i = 1; i < node->n_out; i++)
-            if (node->out[i])
-                fail_node(node, STATUS_UNSUPPORTED,
-                          "export the model for inference",
-                          "gives training outputs");
-    }
+    const bool training = is_training(node);
+    for (int i = 1; i < node->n_out; i++)
+        if (node->out[i] && !training)
+            fail_node(node, STATUS_UNSUPPORTED,
+                      "export the model for inference",
+                      "gives training outputs");
     infer_out(node, 1, node->in[3]->dtype, *mean);
     infer_out(node, 2, node->in[4]->dtype, *mean);
 }
@@ -225,10 +230,11 @@ static void update_running(Lower *lower, Node *node, Tensor *out,
                            Tensor *running, Tensor *current)
 {
     const double momentum = node_double(node, "momentum", 0.9f);
+    const DType type = running->dtype;
     const Shape shape = running->shape;
     if (!out)
         return;
-    Tensor *keep = lower_number(lower, running->dtype, momentum);
+    Tensor *keep = lower_number(lower, type, momentum);
     Tensor *old = lower_temp_binary(lower, "mul", running, keep, shape);
     Tensor *take = lower_number(lower, current->dtype, 1.0 - momentum);
     Tensor *new = lower_temp_binary(lower, "mul", current, take, shape);
@@ -251,15 +257,18 @@ static Tensor *channel_means(Lower *lower, Tensor *x, int channel)
 static void lower_batchnorm_training(Lower *lower, Node *node, double epsilon)
 {
     Tensor *x = node->in[0];
-    const int rank = x->shape.rank;
+    const Shape shape = x->shape;
+    const int rank = shape.rank;
     const int channel = node->channels_last ? rank - 1 : rank > 1;
     Tensor *mean = channel_means(lower, x, channel);
     Tensor *middle = per_channel(lower, node, mean);
-    Tensor *error = lower_temp_binary(lower, "sub", x, middle, x->shape);
-    Tensor *square = lower_temp_binary(lower, "mul", error, error, x->shape);
+    Tensor *error = lower_temp_binary(lower, "sub", x, middle, shape);
+    Tensor *square = lower_temp_binary(lower, "mul", error, error, shape);
     Tensor *var = channel_means(lower, square, channel);
-    update_running(lower, node, node_out(node, 1), node->in[3], mean);
-    update_running(lower, node, node_out(node, 2), node->in[4], var);
+    Tensor *next_mean = node_out(node, 1);
+    Tensor *next_var = node_out(node, 2);
+    update_running(lower, node, next_mean, node->in[3], mean);
+    update_running(lower, node, next_var, node->in[4], var);
     apply_statistics(lower, node, mean, var, epsilon);
 }
 
@@ -268,11 +277,14 @@ void lower_batchnorm(Lower *lower, Node *node)
     const double epsilon = node_double(node, "epsilon", 1e-5f);
     if (!tensor_count(node->out[0]))
         return;
-    for (int i = 1; i < 5; i++)
-        if (node->in[i]->dtype != node_type(node))
-            fail_node(
-                node, STATUS_UNSUPPORTED, NULL, "operands of types %s and %s",
-                dtype_name(node_type(node)), dtype_name(node->in[i]->dtype));
+    const DType type = node_type(node);
+    for (int i = 1; i < 5; i++) {
+        const DType other = node->in[i]->dtype;
+        if (other != type)
+            fail_node(node, STATUS_UNSUPPORTED, NULL,
+                      "operands of types %s and %s", dtype_name(type),
+                      dtype_name(other));
+    }
     if (is_training(node))
         lower_batchnorm_training(lower, node, epsilon);
     else if (!apply_constants(lower, node, epsilon))
@@ -305,18 +317,22 @@ void lower_instancenorm(Lower *lower, Node *node)
         .period = 1,
         .epsilon = node_double(node, "epsilon", 1e-5f),
     };
+    const int64_t images = s->dim[0];
+    int64_t pixels;
     if (node->channels_last) {
-        params.outer = i32_checked(s->dim[0]);
-        params.n = i32_checked(shape_product(s, 1, rank - 1));
+        pixels = shape_product(s, 1, rank - 1);
+        params.outer = i32_checked(images);
         params.inner = i32_checked(s->dim[rank - 1]);
         params.inner_step = 1;
     } else {
-        params.outer = i32_checked(s->dim[0] * s->dim[1]);
-        params.n = i32_checked(shape_product(s, 2, rank));
+        const int64_t channels = s->dim[1];
+        pixels = shape_product(s, 2, rank);
+        params.outer = i32_checked(images * channels);
         params.inner = 1;
-        params.period = i32_checked(s->dim[1]);
+        params.period = i32_checked(channels);
         params.outer_step = 1;
     }
+    params.n = i32_checked(pixels);
     params.group = params.n;
     lower_norm(lower, node, &params, NULL, NULL, node->in[1], node->in[2]);
 }
@@ -494,11 +510,12 @@ void lower_mvn(Lower *lower, Node *node)
 /* A divisor of 0 becomes infinite: what it divides becomes 0. */
 static Tensor *never_zero(Lower *lower, Tensor *tensor)
 {
+    const DType type = tensor->dtype;
     Tensor *zero = lower_temp(lower, DT_BOOL, tensor->shape);
-    Tensor *safe = lower_temp(lower, tensor->dtype, tensor->shape);
-    Tensor *none = lower_number(lower, tensor->dtype, 0.0);
+    Tensor *safe = lower_temp(lower, type, tensor->shape);
+    Tensor *none = lower_number(lower, type, 0.0);
     lower_binary_to(lower, "equal", zero, tensor, none);
-    Tensor *endless = lower_number(lower, tensor->dtype, (double)INFINITY);
+    Tensor *endless = lower_number(lower, type, (double)INFINITY);
     lower_select(lower, safe, zero, endless, tensor);
     return safe;
 }

@@ -427,18 +427,23 @@ static Recipe *constant_words(const Node *node)
 static Recipe *constant_value(const Node *node)
 {
     Store *s = node->graph->store;
-    const Attr *attr;
-    if ((attr = node_attr(node, "value")) ||
-        (attr = node_attr(node, "sparse_value")))
+    const Attr *attr = node_attr(node, "value");
+    if (!attr)
+        attr = node_attr(node, "sparse_value");
+    if (attr)
         return attr->tensor;
-    if ((attr = node_attr(node, "value_float")))
+    attr = node_attr(node, "value_float");
+    if (attr)
         return recipe_memory(s, DT_F32, 0, NULL, &attr->f);
-    if ((attr = node_attr(node, "value_int")))
+    attr = node_attr(node, "value_int");
+    if (attr)
         return recipe_memory(s, DT_I64, 0, NULL, &attr->i);
-    if ((attr = node_attr(node, "value_floats")))
+    attr = node_attr(node, "value_floats");
+    if (attr)
         return attr->list ? attr->list
                           : recipe_memory(s, DT_F32, 1, &attr->n, attr->floats);
-    if ((attr = node_attr(node, "value_ints")))
+    attr = node_attr(node, "value_ints");
+    if (attr)
         return attr->list ? attr->list
                           : recipe_memory(s, DT_I64, 1, &attr->n, attr->ints);
     Recipe *words = constant_words(node);

@@ -256,9 +256,11 @@ static bool affine_of(const Node *node, int k, int channel, Affine *affine)
 {
     if (affine->channels > MOST_CHANNELS)
         return false;
-    if (node_is(node, "BatchNormalization"))
-        return k == 0 && channel == 1 && !node_attr(node, "act") &&
-               affine_of_batchnorm(node, affine);
+    if (node_is(node, "BatchNormalization")) {
+        if (k != 0 || channel != 1 || node_attr(node, "act"))
+            return false;
+        return affine_of_batchnorm(node, affine);
+    }
     return node->n_in == 2 && affine_of_binary(node, 1 - k, channel, affine);
 }
 

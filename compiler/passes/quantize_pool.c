@@ -8,9 +8,10 @@
 
 static Tensor *turned(const Build *build, Tensor *x, const int *perm)
 {
-    Tensor *y = graph_add_tensor(build->graph, NULL, x->dtype,
-                                 shape_permuted(&x->shape, perm));
-    add_transpose(build->graph, build->q, x, perm, y);
+    Graph *graph = build->graph;
+    const Shape shape = shape_permuted(&x->shape, perm);
+    Tensor *y = graph_add_tensor(graph, NULL, x->dtype, shape);
+    add_transpose(graph, build->q, x, perm, y);
     return y;
 }
 
@@ -19,7 +20,7 @@ Tensor *build_pool(Build *build)
     Quantum x;
     Tensor *bytes;
     const Node *node = build->node;
-    const int rank = node->in[0]->shape.rank;
+    const int rank = node_shape(node, 0)->rank;
     int last[MAX_RANK];
     int first[MAX_RANK];
     if (rank < 3 || rank > 5)
@@ -29,8 +30,8 @@ Tensor *build_pool(Build *build)
     perm_to_last(rank, last);
     perm_inverse(rank, last, first);
     bytes = turned(build, bytes, last);
-    Node *made = build_insert(build, "QAveragePool", bytes,
-                              shape_permuted(&node->out[0]->shape, last));
+    const Shape shape = shape_permuted(result_shape(node, 0), last);
+    Node *made = build_insert(build, "QAveragePool", bytes, shape);
     build_copy_attrs(made, node);
     made->channels_last = true;
     build_operand(made, &x);
@@ -46,16 +47,17 @@ Tensor *build_resize(Build *build)
     Quantum x;
     Tensor *in[4];
     const Node *node = build->node;
-    if (node->n_in > 4 || !resize_is_bilinear(node))
+    const int operands = node->n_in;
+    if (operands > 4 || !resize_is_bilinear(node))
         return NULL;
     if (!quanta_bytes(build->graph, node->in[0], &in[0], &x))
         return NULL;
-    for (int i = 1; i < node->n_in; i++)
+    for (int i = 1; i < operands; i++)
         in[i] = node->in[i];
     in[0] = turned(build, in[0], last);
-    const Shape shape = shape_permuted(&node->out[0]->shape, last);
+    const Shape shape = shape_permuted(result_shape(node, 0), last);
     Node *made = quanta_insert(build->graph, build->q, "inlay", "QResize",
-                               node->n_in, in, build->y.type, shape);
+                               operands, in, build->y.type, shape);
     build_copy_attrs(made, node);
     made->channels_last = true;
     build_operand(made, &x);
@@ -76,7 +78,8 @@ static int64_t pixels_of(const Shape *image)
 static Tensor *insert_sums(const Build *build, Tensor *image)
 {
     Shape shape = image->shape;
-    for (int i = 1; i < shape.rank - 1; i++)
+    const int last = shape.rank - 1;
+    for (int i = 1; i < last; i++)
         shape.dim[i] = 1;
     Node *sum = quanta_insert(build->graph, build->q, "inlay", "QSum", 1,
                               &image, DT_I32, shape);
@@ -94,7 +97,8 @@ static Tensor *build_sums(Build *build, Tensor *image, const Quantum *x)
     Tensor *sums = insert_sums(build, image);
     sums = quanta_reshape(build->graph, build->q, sums, shape);
     Node *made = build_insert(build, "QScale", sums, shape);
-    node_set_float(made, "a_scale", (float)(x->scale / (double)pixels));
+    const double scale = x->scale / (double)pixels;
+    node_set_float(made, "a_scale", (float)scale);
     node_set_int(made, "a_zero_point", x->zero * pixels);
     build_result(build, made);
     return made->out[0];

@@ -34,7 +34,9 @@ void expand_ms_unique(Node *node)
 void expand_cdist(Node *node)
 {
     const char *metric = node_string(node, "metric", "sqeuclidean");
-    if (infer_shape(node, 0)->rank != 2 || infer_shape(node, 1)->rank != 2)
+    const Shape *a = infer_shape(node, 0);
+    const Shape *b = infer_shape(node, 1);
+    if (a->rank != 2 || b->rank != 2)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its operands must be matrices");
     if (strcmp(metric, "sqeuclidean") && strcmp(metric, "euclidean"))
@@ -44,10 +46,13 @@ void expand_cdist(Node *node)
     Tensor *columns = expand_unsqueeze(node, node->in[1], 0);
     Tensor *difference = expand_sub(node, rows, columns);
     Tensor *square = expand_mul(node, difference, difference);
-    Node *sum = expand_of(node, "ReduceSum", square, expand_i64(node, 2));
+    Tensor *last = expand_i64(node, 2);
+    Node *sum = expand_of(node, "ReduceSum", square, last);
     node_set_int(sum, "keepdims", 0);
     Tensor *y = expand_done(sum);
-    finish(node, *metric == 'e' ? expand_unary(node, "Sqrt", y) : y);
+    if (*metric == 'e')
+        y = expand_unary(node, "Sqrt", y);
+    finish(node, y);
 }
 
 /* --- diffusion models --- */
@@ -65,9 +70,13 @@ static Tensor *channels(const Node *node, Tensor *x, bool first)
     int64_t perm[MAX_RANK] = { 0 };
     if (!node_int(node, "channels_last", 1))
         return x;
+    const int last = rank - 1;
     for (int i = 1; i < rank; i++)
         perm[i] = first ? i - 1 : i + 1;
-    perm[first ? 1 : rank - 1] = first ? rank - 1 : 1;
+    if (first)
+        perm[1] = last;
+    else
+        perm[last] = 1;
     return expand_transpose(node, x, perm);
 }
 
@@ -77,10 +86,12 @@ static Tensor *group_norm(const Node *node, Tensor *x)
         fail_node(node, STATUS_MALFORMED, NULL, "its image has %d dimensions",
                   x->shape.rank);
     Tensor *image = channels(node, x, true);
+    const int64_t groups = node_int(node, "groups", 1);
+    const float epsilon = node_float(node, "epsilon", 1e-5f);
     Node *made =
         expand_of(node, "GroupNormalization", image, node->in[1], node->in[2]);
-    node_set_int(made, "num_groups", node_int(node, "groups", 1));
-    node_set_float(made, "epsilon", node_float(node, "epsilon", 1e-5f));
+    node_set_int(made, "num_groups", groups);
+    node_set_float(made, "epsilon", epsilon);
     Tensor *y = expand_done(made);
     if (node_int(node, "activation", 0))
         y = swish(node, y);
@@ -102,11 +113,12 @@ static Tensor *per_channel(const Node *node, Tensor *tensor, int64_t first)
     const bool last = node_flag(node, "channels_last", true);
     const int channel = last ? x->rank - 1 : 1;
     int64_t dims[MAX_RANK];
-    for (int i = 0; i < x->rank; i++)
+    const int rank = x->rank;
+    for (int i = 0; i < rank; i++)
         dims[i] = i == channel ? x->dim[i] : 1;
     if (first)
         dims[0] = first;
-    return expand_reshape(node, tensor, x->rank, dims);
+    return expand_reshape(node, tensor, rank, dims);
 }
 
 void expand_skip_group_norm(Node *node)
@@ -117,11 +129,13 @@ void expand_skip_group_norm(Node *node)
     if (skip.rank == 2)
         sum = per_channel(node, sum, skip.dim[0]);
     sum = expand_add(node, node->in[0], sum);
-    if (node_in(node, 4)) {
-        Tensor *bias = per_channel(node, node->in[4], 0);
+    Tensor *bias = node_in(node, 4);
+    if (bias) {
+        bias = per_channel(node, bias, 0);
         sum = expand_add(node, sum, bias);
     }
-    Tensor *result[2] = { group_norm(node, sum) };
+    Tensor *result[2] = { NULL };
+    result[0] = group_norm(node, sum);
     if (read(node, 1))
         result[1] = sum;
     expand_finish(node, 2, result);
@@ -141,17 +155,19 @@ void expand_bias_split_gelu(Node *node)
     Tensor *x = expand_add(node, node->in[0], node->in[1]);
     const int axis = x->shape.rank - 1;
     const int64_t all = x->shape.dim[axis];
-    Tensor *left = expand_slice(node, x, axis, 0, all / 2);
-    Tensor *right = expand_slice(node, x, axis, all / 2, all);
+    const int64_t half = all / 2;
+    Tensor *left = expand_slice(node, x, axis, 0, half);
+    Tensor *right = expand_slice(node, x, axis, half, all);
     Tensor *gate = expand_unary(node, "Gelu", right);
     finish(node, expand_mul(node, left, gate));
 }
 
 void expand_gemm_fast_gelu(Node *node)
 {
+    Tensor *bias = node_in(node, 2);
     Tensor *y = expand_matmul(node, node->in[0], node->in[1]);
-    if (node_in(node, 2))
-        y = expand_add(node, y, node->in[2]);
+    if (bias)
+        y = expand_add(node, y, bias);
     Node *made = expand_of(node, "Gelu", y);
     node_set_string(made, "approximate", "tanh");
     finish(node, expand_done(made));
@@ -182,11 +198,13 @@ static Tensor *gathered(const Node *node, Tensor *table, Tensor *index,
 static Tensor *unpacked(const Node *node, const Tensor *x, DType type,
                         int64_t per)
 {
+    Graph *graph = node->graph;
     Shape wide = x->shape;
-    wide.dim[wide.rank - 1] = i64_mul(wide.dim[wide.rank - 1], per);
-    return graph_add_constant(
-        node->graph, NULL,
-        recipe_bits(node->graph->store, x->value, type, wide.rank, wide.dim));
+    int64_t *last = wide.dim + wide.rank - 1;
+    *last = i64_mul(*last, per);
+    Recipe *numbers =
+        recipe_bits(graph->store, x->value, type, wide.rank, wide.dim);
+    return graph_add_constant(graph, NULL, numbers);
 }
 
 /* What GatherBlockQuantized is told. */
@@ -200,15 +218,16 @@ typedef struct Blocks {
 static void check_blocks(const Node *node, const Blocks *blocks)
 {
     const int64_t bits = blocks->bits;
-    const bool bytes = node_type(node) == DT_U8;
+    const bool known = bits == 2 || bits == 4 || bits == 8;
     const Tensor *zero = node_in(node, 3);
-    if (bytes && bits != 2 && bits != 4 && bits != 8)
+    if (node_type(node) == DT_U8 && !known)
         fail_node(node, STATUS_MALFORMED, NULL, "has %lld bits",
                   (long long)bits);
     if (blocks->rows == blocks->along || !blocks->size)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "gathers along the axis of its blocks, or has none");
-    if (blocks->per > 1 && (!node->in[0]->value || (zero && !zero->value)))
+    const bool constant = node->in[0]->value && (!zero || zero->value);
+    if (blocks->per > 1 && !constant)
         fail_node(node, STATUS_UNSUPPORTED, "make the table a constant",
                   "its packed table is made at run time");
 }
@@ -216,6 +235,7 @@ static void check_blocks(const Node *node, const Blocks *blocks)
 static Blocks blocks_of(const Node *node)
 {
     const int rank = infer_shape(node, 0)->rank;
+    const DType type = node_type(node);
     const int64_t rows = node_int(node, "gather_axis", 0);
     const int64_t along = node_int(node, "quantize_axis", 1);
     Blocks blocks = {
@@ -224,7 +244,7 @@ static Blocks blocks_of(const Node *node)
         .bits = node_int(node, "bits", 4),
         .size = node_int(node, "block_size", 128),
         .per = 1,
-        .type = node_type(node),
+        .type = type,
     };
     if (blocks.type == DT_U8 && blocks.bits < 8) {
         blocks.per = 8 / i64_max(blocks.bits, 1);
@@ -242,7 +262,8 @@ static Tensor *block_zeros(const Node *node, const Blocks *blocks)
     Tensor *zero = node_in(node, 3);
     if (!zero || blocks->per == 1)
         return zero;
-    if (infer_shape(node, 3)->rank != scales->rank)
+    const Shape *zeros = infer_shape(node, 3);
+    if (zeros->rank != scales->rank)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its zero points and scales differ in rank");
     zero = unpacked(node, zero, blocks->type, blocks->per);
@@ -260,8 +281,8 @@ static Tensor *block_middles(const Node *node, const Blocks *blocks,
         return NULL;
     Recipe *value =
         recipe_fill(store, DT_U8, scales->rank, scales->dim, &middle);
-    return graph_add_constant(node->graph, NULL,
-                              recipe_cast(store, value, blocks->type));
+    value = recipe_cast(store, value, blocks->type);
+    return graph_add_constant(node->graph, NULL, value);
 }
 
 /* Rows are gathered with their scales and zero points, then brought to numbers. Bytes may hold 2 or
@@ -270,19 +291,20 @@ void expand_gather_block_quantized(Node *node)
 {
     const int rank = infer_shape(node, 0)->rank;
     const Blocks blocks = blocks_of(node);
+    const int gathers = blocks.rows; /* along that axis */
     Tensor *index = node->in[1];
     Tensor *table = node->in[0];
     if (blocks.per > 1)
         table = unpacked(node, table, blocks.type, blocks.per);
     Tensor *zero = block_zeros(node, &blocks);
-    Tensor *rows = gathered(node, table, index, blocks.rows);
-    Tensor *scale = gathered(node, node->in[2], index, blocks.rows);
+    Tensor *rows = gathered(node, table, index, gathers);
+    Tensor *scale = gathered(node, node->in[2], index, gathers);
     if (zero)
-        zero = gathered(node, zero, index, blocks.rows);
+        zero = gathered(node, zero, index, gathers);
     else
         zero = block_middles(node, &blocks, &scale->shape);
     int along = blocks.along;
-    if (along > blocks.rows)
+    if (along > gathers)
         along += rows->shape.rank - rank;
     finish(node, dequantized(node, rows, scale, zero, along, blocks.size));
 }
@@ -297,8 +319,9 @@ void expand_qembed_layer_norm(Node *node)
             continue;
         infer_shape(node, i);
         infer_shape(node, i + 6);
-        in[i] = dequantized(node, node->in[i], node->in[i + 6],
-                            node_in(node, i + 11), 0, 0);
+        Tensor *scale = node->in[i + 6];
+        Tensor *zero = node_in(node, i + 11);
+        in[i] = dequantized(node, node->in[i], scale, zero, 0, 0);
     }
     in[7] = node_in(node, 7);
     expand_embeddings(node, in);

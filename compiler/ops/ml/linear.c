@@ -46,8 +46,9 @@ ClassLabels ml_labels(const Node *node, const char *ints)
 Tensor *ml_label_table(Lower *lower, const ClassLabels *labels, int64_t count)
 {
     int64_t *label = NEW_ARRAY(lower->arena, int64_t, count + 1);
+    const int64_t named = labels->n;
     for (int64_t i = 0; i < count; i++)
-        label[i] = i < labels->n ? labels->at[i] : i;
+        label[i] = i < named ? labels->at[i] : i;
     return lower_i64s(lower, label, count);
 }
 
@@ -147,10 +148,11 @@ void infer_scores(Node *node)
 void lower_scores(Lower *lower, Node *node)
 {
     const Shape *x = node_shape(node, 0);
+    const Shape *scores = result_shape(node, 0);
     const inlay_ml_scores_params params = {
         .n = i32_checked(x->dim[0]),
         .k = i32_checked(x->dim[1]),
-        .out = i32_checked(node->out[0]->shape.dim[1]),
+        .out = i32_checked(scores->dim[1]),
         .post = ml_post(node),
     };
     const ClassLabels labels = ml_labels(node, "labels");
@@ -238,19 +240,20 @@ static Classes svm_classes(const Node *node)
     int64_t probabilities;
     const int64_t *each = node_ints(node, "vectors_per_class", &count);
     Classes c = { .labels = ml_labels(node, "classlabels_ints") };
-    c.classes = c.labels.n;
+    const int64_t classes = c.labels.n;
+    c.classes = classes;
     node_floats(node, "prob_a", &probabilities);
     for (int64_t i = 0; i < count; i++)
         c.vectors = i64_add(c.vectors, each[i]);
-    const bool fits = !c.vectors || count == c.classes;
-    if (c.classes < 1 || c.vectors < 0 || !fits)
+    const bool fits = !c.vectors || count == classes;
+    if (classes < 1 || c.vectors < 0 || !fits)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "vectors_per_class has %lld numbers for %lld classes",
-                  (long long)count, (long long)c.classes);
-    c.pairs = c.classes * (c.classes - 1) / 2;
+                  (long long)count, (long long)classes);
+    c.pairs = classes * (classes - 1) / 2;
     c.probabilities = c.vectors && probabilities > 0;
-    const bool by_pair = c.vectors && !c.probabilities && c.classes != 2;
-    c.out = by_pair ? c.pairs : c.classes;
+    const bool by_pair = c.vectors && !c.probabilities && classes != 2;
+    c.out = by_pair ? c.pairs : classes;
     return c;
 }
 
@@ -357,10 +360,11 @@ void lower_svm_classifier(Lower *lower, Node *node)
     const int64_t dims[] = { params.n, classes.out };
     Tensor *list[SVM_LISTS] = { NULL };
     Tensor *x = lower_as(lower, node->in[0], DT_F32);
+    const Shape shape = shape_of(2, dims);
     Tensor *scores = node_out(node, 1);
     classifier_lists(lower, node, &classes, params.features, list);
     if (!scores)
-        scores = lower_temp(lower, DT_F32, shape_of(2, dims));
+        scores = lower_temp(lower, DT_F32, shape);
     Step *step = lower_step(lower, "svm_classify", &params);
     step_out(step, scores);
     step_result(step, 0);
