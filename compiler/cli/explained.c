@@ -153,7 +153,7 @@ static const Explained rows[] = {
       "is suggested.",
       "Take it, or see the list: `inlay help`, `inlay passes`, "
       "`inlay dump MODEL.onnx`." },
-    { "input-count", STATUS_USAGE, "the model has ... inputs, ... were given",
+    { "input-count", STATUS_USAGE, "the model has ..., ... were given",
       "`inlay run` wants a value for each input, in the order of "
       "the model.",
       "`--input FILE` for each of them; `zeros` and `random:1` are "

@@ -39,7 +39,8 @@ void **run_inputs(Compile *compile)
                 "give each with --input FILE (.pb, .npy, .csv, .wav, .png), "
                 "zeros or random:1, in the order of the model; or all in one "
                 ".npz",
-                "the model has %zu inputs, %zu were given", count, given);
+                "the model has %zu %s, %zu were given", count,
+                count == 1 ? "input" : "inputs", given);
     return load_inputs(compile, file);
 }
 
