@@ -43,7 +43,12 @@ def for_command(table, command):
     return [o for o in table['options'] if command in o['commands']]
 
 
-def bash(table):
+def topics(explained):
+    """What `inlay explain` knows, by name."""
+    return ' '.join(row['name'] for row in explained['statuses'] + explained['messages'])
+
+
+def bash(table, explained):
     names = ' '.join(c['name'] for c in table['commands'])
     cases = ''.join('    %s) options="%s" ;;\n' % (c['name'], ' '.join(h for o in for_command(table, c['name']) for h in heads(o))) for c in table['commands'])
     values = ''.join('    %s) COMPREPLY=($(compgen -W "%s" -- "$word")); return ;;\n' % ('|'.join(heads(o)), ' '.join(o['values'])) for o in table['options'] if 'values' in o)
@@ -62,6 +67,8 @@ _inlay()
     case $before$word in
     help-*) ;;
     help*) COMPREPLY=($(compgen -W "%s" -- "$word")); return ;;
+    explain-*) ;;
+    explain*) COMPREPLY=($(compgen -W "%s" -- "$word")); return ;;
     esac
     case $command in
 %s    esac
@@ -71,7 +78,7 @@ _inlay()
     esac
 }
 complete -o filenames -F _inlay inlay
-''' % (names, values, names, cases)
+''' % (names, values, names, topics(explained), cases)
 
 
 def quoted(text):
@@ -85,9 +92,10 @@ def zsh_option(option):
     return ["'*%s%s[%s]%s'" % (head, '=' if 'value' in option and head.startswith('--') else '', quoted(option['what']), value) for head in heads(option)]
 
 
-def zsh(table):
+def zsh(table, explained):
+    operand = lambda c: "'*:name:(%s)'" % topics(explained) if c['name'] == 'explain' else "'*:file:_files'"
     commands = '\n'.join("        '%s:%s'" % (c['name'], quoted(c['what'])) for c in table['commands'])
-    cases = ''.join('    %s)\n        _arguments %s \'*:file:_files\' ;;\n' % (c['name'], ' \\\n            '.join(z for o in for_command(table, c['name']) for z in zsh_option(o)))
+    cases = ''.join('    %s)\n        _arguments %s %s ;;\n' % (c['name'], ' \\\n            '.join(z for o in for_command(table, c['name']) for z in zsh_option(o)), operand(c))
                     for c in table['commands'])
     return '''#compdef inlay
 # Completion of inlay for zsh, made from its table of options.
@@ -111,10 +119,11 @@ _inlay "$@"
 ''' % (commands, cases)
 
 
-def fish(table):
+def fish(table, explained):
     lines = ['# Completion of inlay for fish, made from its table of options.']
     for c in table['commands']:
         lines.append("complete -c inlay -n __fish_use_subcommand -f -a %s -d '%s'" % (c['name'], quoted(c['what'])))
+    lines.append("complete -c inlay -n '__fish_seen_subcommand_from explain' -f -a '%s'" % topics(explained))
     for o in table['options']:
         letter = ' -s ' + o['letter'] if 'letter' in o else ''
         value = ''
@@ -130,7 +139,8 @@ def main():
     inlay, page, for_bash, for_zsh, for_fish = sys.argv[1:]
     said = lambda *words: subprocess.run((inlay,) + words, check=True, stdout=subprocess.PIPE).stdout.decode()
     table, version = json.loads(said('help', '--json')), said('version').split()[1]
-    for path, text in ((page, man(table, json.loads(said('explain', '--json')), version)), (for_bash, bash(table)), (for_zsh, zsh(table)), (for_fish, fish(table))):
+    explained = json.loads(said('explain', '--json'))
+    for path, text in ((page, man(table, explained, version)), (for_bash, bash(table, explained)), (for_zsh, zsh(table, explained)), (for_fish, fish(table, explained))):
         with open(path, 'w') as f:
             f.write(text)
 

@@ -51,6 +51,8 @@ def completions(t, root, table):
     for c in table['commands']:
         mine = {'--' + o['name'] for o in table['options'] if c['name'] in o['commands']}
         t.ok('bash: options of ' + c['name'], completed(script, ['inlay', c['name'], '--']) == mine, completed(script, ['inlay', c['name'], '--']) ^ mine)
+    topics = completed(script, ['inlay', 'explain', ''])
+    t.ok('bash: what explain knows', topics >= {'unsupported', 'open-dimension'}, topics)
     for o in table['options']:
         if 'values' in o:
             got = completed(script, ['inlay', o['commands'][0], '--' + o['name'], ''])

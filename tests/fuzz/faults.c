@@ -437,6 +437,7 @@ static bool try_commands(int argc, char **argv)
         { .name = "place", .words = plain_words("place", csv) },
         { .name = "ops", .words = plain_words("ops", "--json") },
         { .name = "passes", .words = plain_words("passes", "--json") },
+        { .name = "explain", .words = plain_words("explain", "--json") },
         { .name = "help", .words = plain_words("help", "--json") },
     };
     static Outcome o;
