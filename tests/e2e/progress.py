@@ -54,6 +54,12 @@ def main():
     p.add_argument('--inlay', required=True)
     o = p.parse_args()
     t = tap.Tap()
+    try:
+        for fd in pty.openpty():
+            os.close(fd)
+    except OSError as e:
+        t.skip('progress', 'no terminals here: %s' % e)
+        return t.done()
     with host.Work() as work:
         model, quick = os.path.join(work, 'hard.onnx'), os.path.join(work, 'quick.onnx')
         with open(model, 'wb') as f:
@@ -72,7 +78,7 @@ def main():
         t.ok('not where nobody looks', status == 1 and 'planning' not in text and '\x1b' not in text, text)
         status, out, text = on_terminal([o.inlay, 'analyze', quick])
         t.ok('what is quick has none', status == 0 and '\x1b' not in text and 'taken as 1' in text, text)
-    t.done()
+    return t.done()
 
 
 main()
