@@ -65,7 +65,7 @@ static void report(Loc loc, const char *kind, const char *help,
     FILE *f = diag_now && diag_now->out ? diag_now->out : stderr;
     if (diag_now && diag_now->quiet)
         return;
-    progress_clear();
+    progress_pause();
     char text[2048];
     vsnprintf(text, sizeof text, format, args);
     fputs("inlay: ", f);
@@ -78,6 +78,7 @@ static void report(Loc loc, const char *kind, const char *help,
         print_escaped(f, help);
         fputc('\n', f);
     }
+    progress_resume();
 }
 
 void fail_now(Status s)

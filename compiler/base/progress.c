@@ -16,7 +16,7 @@ static _Thread_local bool begun;
 static _Thread_local struct sigaction before;
 /* Written outside of the handler, read in it: it may see the old or the new of each. */
 static _Thread_local struct {
-    volatile sig_atomic_t shown;
+    volatile sig_atomic_t shown, paused;
     const char *volatile what;
     const char *volatile bytes;      /* NULL: none */
     volatile sig_atomic_t done, all; /* MiB */
@@ -65,7 +65,7 @@ static void tick(int number)
     const int error = errno;
     char text[LINE];
     (void)number;
-    if (line.what) {
+    if (line.what && !line.paused) {
         line.ticks++;
         line.shown = 1;
         if (write(STDERR_FILENO, text, put_line(text)) < 0)
@@ -93,11 +93,22 @@ void progress_begin(void)
     begun = !sigaction(SIGALRM, &ours, &before);
 }
 
-void progress_clear(void)
+static void clear(void)
 {
     if (line.shown && write(STDERR_FILENO, CLEAR, sizeof CLEAR - 1) < 0)
         line.what = NULL;
     line.shown = 0;
+}
+
+void progress_pause(void)
+{
+    line.paused = 1;
+    clear();
+}
+
+void progress_resume(void)
+{
+    line.paused = 0;
 }
 
 void progress_doing(const char *what)
@@ -105,7 +116,7 @@ void progress_doing(const char *what)
     if (!begun)
         return;
     line.what = NULL;
-    progress_clear();
+    clear();
     line.bytes = NULL;
     line.ticks = 0;
     line.what = what;

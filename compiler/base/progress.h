@@ -14,7 +14,8 @@ void progress_end(void);
 void progress_doing(const char *what);
 /* How far it is with bytes of something: "of weights written". Done is all: it goes on without. */
 void progress_bytes(const char *what, uint64_t done, uint64_t all);
-/* The line goes until its next turn. */
-void progress_clear(void);
+/* The line goes, and does not come back before it is let: a message is printed between the two. */
+void progress_pause(void);
+void progress_resume(void);
 
 #endif
