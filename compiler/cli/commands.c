@@ -104,7 +104,6 @@ void cmd_analyze(Compile *compile)
 void cmd_place(Compile *compile)
 {
     const long long *capacity = compile->options->capacity;
-    progress_doing("placing");
     place_file(&compile->arena, compile->options->model,
                capacity ? *capacity : -1,
                value_read_effort(compile->options->effort),

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/io.h"
+#include "base/progress.h"
 #include "place/csv.h"
 
 /* Who calls the solver by itself waits for a hard problem: seconds, where a compile gives it
@@ -43,8 +44,10 @@ void place_file(Arena *arena, const char *path, int64_t capacity,
         .hint = csv->hint.n ? csv->hint.at : NULL,
         .effort = (uint64_t)(WORK_OF_TENTH * tenths),
     };
+    progress_doing("placing");
     const PlaceResult result =
         place(arena, csv->item.at, (int)csv->item.n, NULL, 0, &opt);
+    progress_doing(NULL);
     file_close(file);
     check(&result, path, capacity);
     place_csv_write(csv, result.offset, out);
