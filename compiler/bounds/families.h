@@ -10,6 +10,7 @@ KernelBounds bounds_conv;
 KernelBounds bounds_conv_narrow;
 KernelBounds bounds_deconv;
 KernelBounds bounds_deconv_narrow;
+KernelBounds bounds_winograd;
 KernelBounds bounds_dwconv;
 KernelBounds bounds_dwpw;
 KernelBounds bounds_dwpw_narrow;

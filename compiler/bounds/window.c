@@ -11,6 +11,7 @@
 #include "kernels/qstep.h"
 #include "kernels/tile_narrow.h"
 #include "kernels/window_plain.h"
+#include "kernels/winograd_f32.h"
 
 static void check_conv(Bounds *bounds, const inlay_conv_params *params)
 {
@@ -83,6 +84,44 @@ void bounds_deconv(Bounds *bounds)
     const int64_t plane = sat_mul(high, wide);
     conv_images(bounds, p, in, out);
     conv_weights(bounds, p, sat_mul(deep, plane));
+}
+
+static void check_winograd(Bounds *bounds, const inlay_winograd_params *p)
+{
+    bounds_axis(bounds, p->oh, 1, p->ph, INLAY_WINOGRAD_SIDE, 1);
+    bounds_axis(bounds, p->ow, 1, p->pw, INLAY_WINOGRAD_SIDE, 1);
+    bounds_refuse(bounds, p->tile != 4 && p->tile != 2,
+                  "no kernel has such tiles");
+    bounds_refuse(bounds, p->ic % 16 || p->oc % 16,
+                  "its channels are no multiples of 16");
+    bounds_refuse(bounds, p->width != 4 && p->width != 16,
+                  "no kernel has such blocks of weights");
+}
+
+/* Zeros, and the patches and products of a block. */
+static int64_t winograd_floats(Bounds *bounds, const inlay_winograd_params *p,
+                               int64_t patch)
+{
+    const int64_t zeros = i64_max(p->ic, INLAY_WINOGRAD_CHANNELS);
+    const int64_t products = i64_min(p->oc, INLAY_WINOGRAD_CHANNELS);
+    const int64_t channels = sat_add(p->ic, products);
+    const int64_t patches = sat_mul(bounds_positive(bounds, p->block), patch);
+    return sat_add(zeros, sat_mul(patches, channels));
+}
+
+void bounds_winograd(Bounds *bounds)
+{
+    const inlay_winograd_params *p = bounds->params;
+    const int64_t side = p->tile == 4 ? 6 : 4;
+    const int64_t patch = side * side;
+    const int64_t rows = image_rows(bounds, p->oh, bounds_size(bounds, p->ih));
+    check_winograd(bounds, p);
+    touch_image(bounds, 0, "result", p->ow, p->oc);
+    touch_source(bounds, rows, p->iw, p->ic);
+    touch_box(bounds, 2, "weights", patch, p->oc, p->ic);
+    touch(bounds, 3, "bias", p->oc);
+    touch_image(bounds, 4, "addend", p->ow, p->oc);
+    touch(bounds, 5, "scratch", winograd_floats(bounds, p, patch));
 }
 
 /* What makes floats of narrow weights of so many taps: operands k to k + 2. */

@@ -209,8 +209,12 @@ void cmd_prove(Compile *compile)
     Options taken;
     open_model(compile, claim, &taken, loc);
     progress_doing("proving the plan");
-    compile->program =
-        lower_graph(compile->graph, claim->family, claim->narrow);
+    const LowerOptions lower_options = {
+        .family = claim->family,
+        .narrow = claim->narrow,
+        .winograd = claim->winograd,
+    };
+    compile->program = lower_graph(compile->graph, &lower_options);
     claim_impose(compile->program, claim, path);
     claim_reach(compile->program, claim, path);
     const Objection objection = plan_object(compile->program);

@@ -306,6 +306,8 @@ static json_t *options(Arena *arena, const Program *program,
                  json_boolean(program->plan.preserve_input));
     manifest_set(object, "family", json_string(program->family->name));
     manifest_set(object, "narrow", json_boolean(program->narrow));
+    if (program->winograd)
+        manifest_set(object, "winograd", json_true());
     manifest_set(object, "lowered_steps", json_integer(program->lowered));
     return object;
 }

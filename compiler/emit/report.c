@@ -8,6 +8,7 @@
 #include "emit/peak.h"
 #include "emit/weights.h"
 #include "ir/ram.h"
+#include "rules/rules.h"
 
 static const char *optimal(bool is_optimal)
 {
@@ -151,6 +152,32 @@ static void floats(Text *text, const Program *program)
         text_add(text, more.at, more.n);
 }
 
+/* What convolutions on transformed tiles take for their speed. */
+static void transformed(Text *text, const Program *program)
+{
+    enum { WEIGHTS = 2 }; /* the operand */
+    int steps = 0;
+    int64_t weights = 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        const int64_t own = rules_transformed(step);
+        if (!own)
+            continue;
+        steps++;
+        weights = i64_add(weights, own);
+        bytes = i64_add(bytes, tensor_bytes(step->operand[WEIGHTS].tensor));
+    }
+    if (!steps)
+        return;
+    text_print(text,
+               "winograd  %d of %zu steps: %" PRId64
+               " bytes of weights instead of %" PRId64 "\n",
+               steps, program->step.n, bytes, i64_mul(weights, 4));
+    text_put(text, "          results to 1e-5 of the largest; the exact sums: "
+                   "--without=winograd\n");
+}
+
 /* Plans from the cheapest to the smallest; the one taken is marked. */
 static void curve(Text *text, const Plan *plan)
 {
@@ -189,6 +216,7 @@ Text report_text(const Program *program, const char *name)
            graph_results(program->graph));
     peak(&text, program);
     floats(&text, program);
+    transformed(&text, program);
     curve(&text, &program->plan);
     steps(&text, program);
     return text;

@@ -9,8 +9,6 @@
 #include "eval/chain.h"
 #include "eval/node.h"
 
-enum { MOST_DEPTH = 8 }; /* constants that wait for each other */
-
 /* A constant that is computed when it is read. */
 typedef struct Pieces {
     Later later; /* the first member: what the recipe knows of it */
@@ -223,7 +221,7 @@ static int settle_operands(Store *store, const Node *node)
     for (int k = 0; k < node->n_in; k++) {
         if (!node->in[k])
             continue;
-        const int own = recipe_settle(store, node->in[k]->value, MOST_DEPTH);
+        const int own = recipe_settle(store, node->in[k]->value, LATER_DEPTH);
         depth = own > depth ? own : depth;
     }
     return depth;

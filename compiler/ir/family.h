@@ -22,6 +22,7 @@ typedef struct Family {
     const char *name;
     const char *machine; /* of an object file, emit/elf.c; NULL: this host's */
     int float_width;     /* output channels in a block of float weights */
+    bool float_vectors;  /* floats are computed several at a time */
     int byte_width;      /* the same of 8-bit weights */
     int byte_depth;      /* their inputs that lie side by side */
     /* most columns whose numbers a depthwise convolution of bytes takes apart in scratch, even;

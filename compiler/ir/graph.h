@@ -158,6 +158,8 @@ struct Node {
     int order; /* place in the sorted list */
     /* set by the layout pass: operand 0 and the result are [N][spatial...][C] */
     bool channels_last;
+    /* set by the winograd pass: sums may be rounded as that algorithm does */
+    bool winograd;
 };
 
 typedef struct Opset {

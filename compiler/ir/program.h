@@ -184,6 +184,7 @@ typedef struct Program {
     Graph *graph;
     const Family *family; /* how its weights are packed */
     bool narrow;          /* they are stored in the type of the file */
+    bool winograd;        /* those of 3x3 convolutions may be transformed */
     VEC(Step *) step;
     int32_t lowered; /* steps as lowered: what the plan starts from */
     VEC(WeightSlot) weight;

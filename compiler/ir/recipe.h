@@ -63,6 +63,9 @@ typedef struct Span {
     uint64_t offset, length;
 } Span;
 
+/* Constants that wait for each other, at most: each that is read may read the one before it. */
+enum { LATER_DEPTH = 8 };
+
 /* What is computed when it is first read, into its place in the spill file: recipe_later(). */
 typedef struct Later {
     void (*make)(Store *store, struct Later *later); /* writes all of it */

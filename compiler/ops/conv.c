@@ -9,6 +9,7 @@
 #include "ops/families.h"
 #include "ops/pack.h"
 #include "ops/window.h"
+#include "ops/winograd.h"
 
 static const int64_t *weight_taps(const Node *node)
 {
@@ -209,6 +210,27 @@ static void lower_grouped(Lower *lower, Node *node, const Layer *layer,
     window_pixels(&layer->window, x, INLAY_TILE_MOST);
 }
 
+/* All rows of x are read, whatever rows are made: tiles lie where they always lie. */
+static void lower_winograd(Lower *lower, Node *node, const Layer *layer,
+                           const Recipe *weights,
+                           const inlay_winograd_params *params)
+{
+    const char *kernel = params->act ? "winograd_act_f32" : "winograd_f32";
+    Recipe *made = winograd_weights(lower->store, weights, params->tile);
+    const int64_t side = params->tile + 2;
+    const Weights packed = {
+        .type = DT_F32,
+        .values = pack_wide_weights(lower, made, side * side),
+    };
+    Tensor *bias = bias_tensor(lower, node, layer, 1, layer->oc);
+    Step *step = lower_step(lower, kernel, params);
+    finish_packed(step, layer, &packed, bias);
+    step_scratch(lower, step, winograd_scratch(params));
+    Operand *x = step->operand + 1;
+    x->rule = (RowRule){ .kind = ROWS_ALL };
+    x->reuse = REUSE_NONE;
+}
+
 static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
 {
     Window *window = &layer->window;
@@ -222,8 +244,13 @@ static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
     }
     window_upright(window);
     const inlay_conv_params params = packed_params(lower, layer);
+    inlay_winograd_params winograd = { .tile = 0 };
+    if (lower->winograd && node->winograd)
+        winograd = winograd_params(&params);
     if (groups > 1 && single && window->spatial < 3)
         lower_depthwise(lower, node, layer, weights, &params);
+    else if (winograd.tile)
+        lower_winograd(lower, node, layer, weights, &winograd);
     else
         lower_grouped(lower, node, layer, weights, &params);
 }

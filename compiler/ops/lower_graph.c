@@ -177,18 +177,30 @@ static Tensor **place_outputs(Graph *g)
     return made;
 }
 
-Program *lower_graph(Graph *g, const Family *family, bool narrow)
+static Program *program_new(Graph *graph, const LowerOptions *options)
 {
-    Program *p = NEW(g->arena, Program);
-    *p = (Program){ .graph = g, .family = family, .narrow = narrow };
+    Program *program = NEW(graph->arena, Program);
+    *program = (Program){
+        .graph = graph,
+        .family = options->family,
+        .narrow = options->narrow,
+        .winograd = options->winograd,
+    };
+    return program;
+}
+
+Program *lower_graph(Graph *g, const LowerOptions *options)
+{
+    Program *p = program_new(g, options);
     Lower lower = {
         .program = p,
         .graph = g,
         .arena = g->arena,
         .store = g->store,
-        .family = family,
-        .pack_width = family->float_width,
-        .narrow = narrow,
+        .family = options->family,
+        .pack_width = options->family->float_width,
+        .narrow = options->narrow,
+        .winograd = options->winograd && options->family->float_vectors,
     };
     check_graph(g);
     settle_words(g);

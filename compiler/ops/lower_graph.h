@@ -5,8 +5,14 @@
 
 #include "ir/program.h"
 
+typedef struct LowerOptions {
+    const Family *family; /* how weights are packed */
+    bool narrow;          /* weights stay in the type of the file */
+    bool winograd;        /* 3x3 convolutions may compute on transformed tiles */
+} LowerOptions;
+
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their
- * slots. All unsupported nodes are reported before leaving. narrow: ops/lower.h. */
-Program *lower_graph(Graph *graph, const Family *family, bool narrow);
+ * slots. All unsupported nodes are reported before leaving. */
+Program *lower_graph(Graph *graph, const LowerOptions *options);
 
 #endif

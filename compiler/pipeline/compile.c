@@ -19,11 +19,22 @@
 #include "pipeline/write.h"
 #include "prove/check.h"
 
+/* It buys time with weights and scratch: not where those have a limit. */
+static bool takes_winograd(const Options *options)
+{
+    return (PlanGoal)options->optimize == PLAN_SPEED && !options->max_arena &&
+           !options->max_weights;
+}
+
 static void lower(Compile *compile)
 {
-    const Family *family = family_of_target(compile->options->target);
-    compile->program =
-        lower_graph(compile->graph, family, !compile->options->weights_type);
+    const Options *options = compile->options;
+    const LowerOptions lower_options = {
+        .family = family_of_target(options->target),
+        .narrow = !options->weights_type,
+        .winograd = takes_winograd(options),
+    };
+    compile->program = lower_graph(compile->graph, &lower_options);
     limit_steps(compile->program);
 }
 

@@ -520,6 +520,7 @@ static void read_options(const Reader *reader, Claim *claim)
     if (!claim->family)
         malformed(&in, "family", "family of targets");
     claim->narrow = truth(&in, "narrow");
+    claim->winograd = has(&in, "winograd") && truth(&in, "winograd");
     claim->lowered_steps = count(&in, "lowered_steps", 0);
 }
 

@@ -55,7 +55,8 @@ typedef struct Claim {
     const char **from, **to;  /* ended by NULL */
     const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
     const Family *family;
-    bool narrow; /* weights are stored in the type of the file */
+    bool narrow;   /* weights are stored in the type of the file */
+    bool winograd; /* those of 3x3 convolutions may be transformed */
     int32_t lowered_steps;
     VEC(int64_t) region; /* their bytes; empty: one arena */
     VEC(ClaimTensor) tensor;

@@ -33,6 +33,7 @@ extern const KernelRules rules_resample;
 
 /* tiles.c */
 extern const KernelRules rules_conv1d;
+extern const KernelRules rules_winograd;
 extern const KernelRules rules_matmul;
 extern const KernelRules rules_recurrent;
 void tiles_conv(const Step *step, TileUse *use);

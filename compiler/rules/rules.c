@@ -13,6 +13,12 @@ ColumnRule rules_columns(const Step *step)
     return rules->columns(step);
 }
 
+int64_t rules_transformed(const Step *step)
+{
+    const KernelRules *rules = step->kernel->rules;
+    return rules && rules->transforms ? rules->transforms(step) : 0;
+}
+
 Join rules_join(const Step *step)
 {
     const KernelRules *rules = step->kernel->rules;

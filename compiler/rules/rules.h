@@ -92,11 +92,16 @@ struct KernelRules {
     /* Of a kernel that makes tiles of kernels/tile_f32.h: which of them. */
     void (*tiles)(const Step *step, TileUse *use);
     bool moves; /* elements change their places only */
+    /* Of a kernel whose weights are transformed, and results rounded accordingly: how many weights
+     * the model has for the step. */
+    int64_t (*transforms)(const Step *step);
 };
 
 /* What the step's kernel states; COLUMNS_NONE, { 0 } and false where it states nothing. */
 ColumnRule rules_columns(const Step *step);
 Join rules_join(const Step *step);
+/* Weights that the step has transformed ones of; 0: it takes them as they are. */
+int64_t rules_transformed(const Step *step);
 bool rules_box(const Step *step, Box *box);
 /* Does it make pixels in tiles, each weight being read once for all pixels of one? */
 bool rules_tiles(const Step *step);

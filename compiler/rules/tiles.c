@@ -7,6 +7,7 @@
 #include "kernels/dwpw_f32.h"
 #include "kernels/matmul.h"
 #include "kernels/recurrent.h"
+#include "kernels/winograd_f32.h"
 #include "rules/families.h"
 
 static void add_line(TileUse *use, TileLine line)
@@ -182,6 +183,18 @@ void tiles_affine_conv(const Step *step, TileUse *use)
     add_chunks(use, p->oc, p->pixels, p->chunk);
 }
 
+/* The products of the tiles of an image, a block and some channels at a time. */
+static void tiles_winograd(const Step *step, TileUse *use)
+{
+    const inlay_winograd_params *p = step->params;
+    const int32_t wide = (p->ow + p->tile - 1) / p->tile;
+    const int32_t high = (p->oh + p->tile - 1) / p->tile;
+    const int32_t rest = p->oc % INLAY_WINOGRAD_CHANNELS;
+    if (p->oc >= INLAY_WINOGRAD_CHANNELS)
+        add_chunks(use, INLAY_WINOGRAD_CHANNELS, wide * high, p->block);
+    add_chunks(use, rest, wide * high, p->block);
+}
+
 /* ---- products ---- */
 
 /* y[..][i][j] of a right operand with adjacent columns; others have no tiles. Units that are less
@@ -229,6 +242,16 @@ void tiles_of_step(const Step *step, TileUse *use)
 
 const KernelRules rules_conv1d = {
     .tiles = tiles_conv1d,
+};
+static int64_t winograd_transforms(const Step *step)
+{
+    const inlay_winograd_params *p = step->params;
+    return i64_mul(9, i64_mul(p->ic, p->oc));
+}
+
+const KernelRules rules_winograd = {
+    .transforms = winograd_transforms,
+    .tiles = tiles_winograd,
 };
 const KernelRules rules_matmul = {
     .tiles = tiles_matmul,

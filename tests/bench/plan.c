@@ -96,7 +96,11 @@ static void run(void *context)
     Compile *c = &j->compile;
     compile_open(c, j->options);
     compile_to(c, STAGE_PASSES);
-    c->program = lower_graph(c->graph, family_of_target(NULL), true);
+    const LowerOptions options = {
+        .family = family_of_target(NULL),
+        .narrow = true,
+    };
+    c->program = lower_graph(c->graph, &options);
     if (j->bare)
         pixel_by_pixel(c->program);
     const double before = milliseconds();

@@ -48,7 +48,7 @@ OPTIONS = {
     'simple': one('--plan=simple'),
     'order': one('--plan=order'),
     'overlap': one('--plan=overlap'),
-    'speed': one('--optimize=speed'),
+    'speed': one('--optimize=speed', '--without=winograd'),
     'balanced': one('--optimize=balanced'),
     'arena': one('--io=arena'),
     'in': one('--io=in=arena'),

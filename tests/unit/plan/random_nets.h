@@ -452,7 +452,11 @@ static inline Program *lowered_as(Net *t, MakeNet *make, uint64_t seed,
     t->w.graph->in_form = arena_copy(&t->w.arena, &in, sizeof in);
     t->w.graph->out_form = arena_copy(&t->w.arena, &out, sizeof out);
     run_passes(&t->w, all_passes);
-    return lower_graph(t->w.graph, family_of_target(NULL), true);
+    const LowerOptions options = {
+        .family = family_of_target(NULL),
+        .narrow = true,
+    };
+    return lower_graph(t->w.graph, &options);
 }
 
 static inline Program *lowered(Net *t, MakeNet *make, uint64_t seed,

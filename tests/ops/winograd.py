@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""3x3 convolutions by Winograd's algorithm (--optimize=speed): the same answers as without it but for the last digits, by `inlay run`
+and through C; the plan is proved, with the manifest alone to say so. Where it does not pay, or may not be, the kernel is another.
+
+    winograd.py --inlay INLAY"""
+import argparse
+import json
+import os
+import random
+import struct
+
+import host
+import onnx
+import tap
+import trial
+
+F = onnx.CODES['float32']
+SPEED = '--optimize=speed'
+
+
+class Net:
+    """Grows node by node, of random weights."""
+
+    def __init__(self, seed):
+        self.random, self.nodes, self.weights = random.Random(seed), [], []
+
+    def floats(self, *dims):
+        count = 1
+        for d in dims:
+            count *= d
+        name = 'w%d' % len(self.weights)
+        raw = struct.pack('<%df' % count, *(self.random.uniform(-1, 1) for _ in range(count)))
+        self.weights.append(onnx.make_tensor(name, F, dims, raw))
+        return name
+
+    def node(self, op, *ins, **attrs):
+        out = 't%d' % len(self.nodes)
+        self.nodes.append(onnx.make_node(op, ins, [out], **attrs))
+        return out
+
+    def conv(self, x, ic, oc, k=3, pads=(1, 1, 1, 1), **attrs):
+        weights = self.floats(oc, ic // attrs.get('group', 1), k, k)
+        return self.node('Conv', x, weights, self.floats(oc), kernel_shape=[k, k], pads=list(pads), **attrs)
+
+
+def plain(n):
+    return [1, 32, 20, 17], n.conv('x', 32, 48)
+
+
+def relu(n):
+    return [2, 16, 13, 9], n.node('Relu', n.conv('x', 16, 80, pads=(0, 1, 2, 0)))
+
+
+def swish(n):
+    y = n.conv('x', 16, 32)
+    return [1, 16, 16, 16], n.node('Mul', y, n.node('Sigmoid', y))
+
+
+def residual(n):
+    return [1, 64, 14, 14], n.node('Relu', n.node('Add', n.conv('x', 64, 64), 'x'))
+
+
+def parts(n):
+    """Two convolutions, each a part of the pixels of one tensor."""
+    return [1, 32, 12, 12], n.node('Concat', n.conv('x', 32, 16), n.conv('x', 32, 32), axis=1)
+
+
+def chain(n):
+    return [1, 16, 24, 24], n.conv(n.node('Relu', n.conv('x', 16, 32)), 32, 16)
+
+
+def small(n):
+    return [1, 256, 7, 7], n.conv('x', 256, 96)
+
+
+def scaled(n):
+    """Weights that are a product of constants."""
+    y = n.node('Conv', 'x', n.node('Mul', n.floats(32, 16, 3, 3), n.floats(32, 1, 1, 1)), kernel_shape=[3, 3], pads=[1] * 4)
+    return [1, 16, 15, 15], y
+
+
+TAKEN = [plain, relu, swish, residual, parts, chain, small, scaled]
+
+
+def strides(n):
+    return [1, 32, 16, 16], n.conv('x', 32, 32, strides=[2, 2])
+
+
+def dilations(n):
+    return [1, 32, 16, 16], n.conv('x', 32, 32, pads=(2, 2, 2, 2), dilations=[2, 2])
+
+
+def groups(n):
+    return [1, 32, 16, 16], n.conv('x', 32, 32, group=2)
+
+
+def few_channels(n):
+    return [1, 8, 16, 16], n.conv('x', 8, 32)
+
+
+def one_pixel(n):
+    return [1, 64, 1, 1], n.conv('x', 64, 64)
+
+
+LEFT = [strides, dilations, groups, few_channels, one_pixel]
+
+
+def made(inlay, case, work):
+    net = Net(case.__name__)
+    dims, y = case(net)
+    folder = os.path.join(work, 'test_data_set_0')
+    os.makedirs(folder)
+    count = dims[0] * dims[1] * dims[2] * dims[3]
+    x = struct.pack('<%df' % count, *(net.random.uniform(-1, 1) for _ in range(count)))
+    result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))      # of any shape
+    with open(os.path.join(work, 'model.onnx'), 'wb') as f:
+        f.write(onnx.make_model(net.nodes, [onnx.make_value('x', F, dims)], [result], net.weights))
+    with open(os.path.join(folder, 'input_0.pb'), 'wb') as f:
+        f.write(onnx.make_tensor('x', F, dims, x))
+    return trial.Trial(inlay, work)
+
+
+def kernels(manifest):
+    return sum(step['kernel'].startswith('winograd') for step in manifest['steps'])
+
+
+def differs(got, want):
+    """By more than 1e-5 of the largest value?"""
+    a, b = ([v for v, in struct.iter_unpack('<f', raw)] for raw in (got[0][1], want[0][1]))
+    most = max(abs(v) for v in b)
+    return got[0][0] != want[0][0] or len(a) != len(b) or not all(abs(v - w) <= 1e-5 * most for v, w in zip(a, b))
+
+
+def taken(t, case, inlay):
+    with host.Work() as work:
+        m = made(inlay, case, work)
+        want = m.answer()
+        wrong = 'inlay run' if differs(m.answer(SPEED), want) else ''
+        if m.answer(SPEED, '--without=winograd') != want:
+            wrong = wrong or '--without=winograd'
+        c = m.compiled(work, SPEED)
+        c.prove()
+        trial.build(work, [c], flags=trial.STRICT + (trial.sanitizing() or []))
+        trial.execute(work)
+        if differs(c.results(), want):
+            wrong = wrong or 'C'
+        t.ok(case.__name__, not wrong and kernels(c.manifest) >= 1 and 'winograd' in c.manifest['options'], wrong or 'no such kernel')
+        t.ok(case.__name__ + ', without it', forbidden(m) == 0)
+
+
+def forbidden(m):
+    """Where another goal or a small core stands against it."""
+    return sum(kernels(m.analyze(*flags)) for flags in ([], [SPEED, '--without=winograd'], [SPEED, '--target=cortex-m4']))
+
+
+def limited(inlay):
+    """A limit of weights or of the arena: how many kernels there are all the same."""
+    with host.Work() as work:
+        m = made(inlay, plain, work)
+        return sum(kernels(m.compiled(work, SPEED, limit, name=name).manifest)
+                   for name, limit in (('a', '--max-weights=1G'), ('b', '--max-arena=1G')))
+
+
+def damaged(inlay):
+    """A manifest that claims other steps, or other sizes of them, is refused."""
+    with host.Work() as work:
+        m = made(inlay, plain, work)
+        c = m.compiled(work, SPEED)
+        path = os.path.join(c.out, 'wrong.json')
+        for wrong in (dict(c.manifest['options'], winograd=False), dict(c.manifest['options'], winograd=3)):
+            with open(path, 'w') as f:
+                json.dump(dict(c.manifest, options=wrong), f)
+            if host.run([inlay, 'prove', path, m.file])[0] not in (1, 65, 78):
+                return 'accepted: %s' % wrong
+    return ''
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--inlay', required=True)
+    inlay = parser.parse_args().inlay
+    t = tap.Tap()
+    for case in TAKEN:
+        taken(t, case, inlay)
+    for case in LEFT:
+        with host.Work() as work:
+            t.ok(case.__name__, kernels(made(inlay, case, work).analyze(SPEED)) == 0)
+    t.ok('limits', limited(inlay) == 0)
+    wrong = damaged(inlay)
+    t.ok('a manifest that says otherwise', not wrong, wrong)
+    t.done()
+
+
+main()
