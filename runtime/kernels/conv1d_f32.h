@@ -41,10 +41,12 @@ static inline int32_t inlay_conv1d_next(const inlay_step *s, int32_t r0,
     int32_t n = s->backward ? row - left + 1 : end - row;
     if (row < left || row >= end)
         n = 1;
-    n = inlay_adjacent(s, 0, at, n < r1 - r0 ? n : r1 - r0);
+    if (n > r1 - r0)
+        n = r1 - r0;
+    n = inlay_adjacent(s, 0, at, n);
     n = inlay_adjacent(s, 4, at, n);
-    tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P;
-    n = (n + tiles - 1) / tiles;
+    tiles = INLAY_TILE_COUNT(n);
+    n = INLAY_TILE_UP(n, tiles);
     *r = s->backward ? at - n + 1 : at;
     return n;
 }
@@ -55,13 +57,14 @@ static inline void inlay_conv1d_rows(void *const *base, const inlay_step *s,
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int32_t top = r % p->oh * p->sh - p->ph;
+    const int32_t image = r / p->oh * p->ih;
     inlay_conv_row row = inlay_conv_row_at(base, s, r, n);
     inlay_tiles call;
     int32_t group, from;
     t->nkh = inlay_clip(top, p->dh, p->kh, p->ih, &from);
     t->slot = 0;
     if (t->nkh)
-        t->slot = (r / p->oh * p->ih + top + from * p->dh) % t->cap;
+        t->slot = (image + top + from * p->dh) % t->cap;
     call.pixels = n;
     call.count = 1;
     call.at = 0;

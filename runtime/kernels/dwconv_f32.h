@@ -239,8 +239,8 @@ INLAY_APART void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t,
         inlay_dw_pixel(p, t, t->backward ? right - 1 - i : left + i);
 }
 
-/* A step's constants; ys and qs are the caller's. */
-static inline void inlay_dw_setup(const inlay_conv_params *p, void *const *base,
+/* How the rows of x lie, and windows in them. */
+static inline void inlay_dw_input(const inlay_conv_params *p, void *const *base,
                                   const inlay_step *s, inlay_dw *t)
 {
     const inlay_ref *x = s->ref + 1;
@@ -252,6 +252,13 @@ static inline void inlay_dw_setup(const inlay_conv_params *p, void *const *base,
     t->pix = x->pix;
     t->tap = (ptrdiff_t)p->dw * x->pix;
     t->xs = (ptrdiff_t)p->sw * x->pix;
+}
+
+/* A step's constants; ys and qs are the caller's. */
+static inline void inlay_dw_setup(const inlay_conv_params *p, void *const *base,
+                                  const inlay_step *s, inlay_dw *t)
+{
+    inlay_dw_input(p, base, s, t);
     t->channels = p->groups;
     t->bias = (const float *)inlay_at(base, s, 3);
     t->wrow = (ptrdiff_t)p->kw * p->groups;

@@ -78,6 +78,21 @@ INLAY_INLINE void INLAY_W(dw_taps)(const inlay_dw *t, INLAY_FLOATS *sum,
     }
 }
 
+/* A row of the window of a tile. */
+INLAY_INLINE void INLAY_W(dw_row)(const inlay_dw *t, INLAY_FLOATS *sum,
+                                  const float *x, const float *w, int32_t skip,
+                                  const int form)
+{
+    if (form == INLAY_DW_STRIDE_1)
+        INLAY_W(dw_three)(t, sum, x, w, skip, 1);
+    else if (form == INLAY_DW_STRIDE_2)
+        INLAY_W(dw_three)(t, sum, x, w, skip, 2);
+    else if (form == INLAY_DW_ANY)
+        INLAY_W(dw_taps)(t, sum, x, w, t->kw, INLAY_DW_TILE_MOST);
+    else
+        INLAY_W(dw_taps)(t, sum, x, w, skip, 1);
+}
+
 /* Channels [c, c + INLAY_L) of one tile. */
 INLAY_INLINE void INLAY_W(dw)(const inlay_dw *t, const inlay_dw_tile *tile,
                               int32_t c, const int form)
@@ -88,20 +103,14 @@ INLAY_INLINE void INLAY_W(dw)(const inlay_dw *t, const inlay_dw_tile *tile,
     INLAY_FLOATS sum[INLAY_DW_TILE_MOST];
     int32_t h;
     int p;
+
     sum[0] = INLAY_W(load)(t->bias + c);
     INLAY_UNROLL
     for (p = 1; p < INLAY_DW_TILE_MOST; p++)
         sum[p] = sum[0];
     for (h = 0; h < t->nkh; h++, w += t->wrow) {
         const float *x = t->x + (size_t)slot * t->row + tile->at + c;
-        if (form == INLAY_DW_STRIDE_1)
-            INLAY_W(dw_three)(t, sum, x, w, tile->skip, 1);
-        else if (form == INLAY_DW_STRIDE_2)
-            INLAY_W(dw_three)(t, sum, x, w, tile->skip, 2);
-        else if (form == INLAY_DW_ANY)
-            INLAY_W(dw_taps)(t, sum, x, w, t->kw, pixels);
-        else
-            INLAY_W(dw_taps)(t, sum, x, w, tile->skip, pixels);
+        INLAY_W(dw_row)(t, sum, x, w, tile->skip, form);
         slot += t->dh;
         if (slot >= t->cap)
             slot -= t->cap;

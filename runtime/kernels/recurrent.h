@@ -67,14 +67,18 @@ INLAY_APART void inlay_gate(const inlay_recurrent_params *p, int32_t d,
 /* What one run needs; all in the scratch operand. */
 typedef struct inlay_cell {
     const inlay_recurrent_params *p;
-    int32_t d, gates, padded; /* direction; G * H; that filled up to fours */
-    float *bias;              /* [padded] of the projection */
+    int32_t d;      /* direction */
+    int32_t gates;  /* G * H */
+    int32_t padded; /* that filled up to fours */
+    float *bias;    /* [padded] of the projection */
     /* [padded] of the recurrence: zeros, GRU with linear_before_reset: that of n */
     float *rest;
-    float *g;            /* [chunk][batch][G H] */
-    float *h, *c;        /* [batch][H] */
-    float *t;            /* [batch][H] */
-    const float *r, *rn; /* packed recurrent weights; GRU: those of n */
+    float *g;        /* [chunk][batch][G H] */
+    float *h;        /* [batch][H] */
+    float *c;        /* [batch][H] */
+    float *t;        /* [batch][H] */
+    const float *r;  /* packed recurrent weights */
+    const float *rn; /* GRU: those of n */
     const float *peephole;
 } inlay_cell;
 
@@ -132,20 +136,14 @@ INLAY_APART void inlay_peep(float *gate, const float *peephole, const float *c,
         gate[i] += peephole[i] * c[i];
 }
 
-static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h,
-                                   float *c)
+/* LSTM: the new state c, from the inputs of the gates i, f and g. */
+static inline void inlay_lstm_state(const inlay_cell *k, float *g, float *c)
 {
     const int32_t n = k->p->hidden;
-    const float *peephole = k->peephole;
     float *in = g;
-    float *out = g + n;
     float *forget = g + 2 * n;
     float *cell = g + 3 * n;
     int32_t i;
-    if (peephole) {
-        inlay_peep(in, peephole, c, n);
-        inlay_peep(forget, peephole + 2 * n, c, n);
-    }
     inlay_gate(k->p, k->d, 0, in, n);
     if (k->p->coupled)
         for (i = 0; i < n; i++)
@@ -153,10 +151,24 @@ static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h,
     else
         inlay_gate(k->p, k->d, 0, forget, n);
     inlay_gate(k->p, k->d, 1, cell, n);
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n; i++)
         c[i] = forget[i] * c[i] + in[i] * cell[i];
-        cell[i] = c[i];
+}
+
+static inline void inlay_lstm_cell(const inlay_cell *k, float *g, float *h,
+                                   float *c)
+{
+    const int32_t n = k->p->hidden;
+    const float *peephole = k->peephole;
+    float *out = g + n;
+    float *cell = g + 3 * n;
+    int32_t i;
+    if (peephole) {
+        inlay_peep(g, peephole, c, n);
+        inlay_peep(g + 2 * n, peephole + 2 * n, c, n);
     }
+    inlay_lstm_state(k, g, c);
+    memcpy(cell, c, (size_t)n * sizeof *c);
     if (peephole)
         inlay_peep(out, peephole + n, c, n);
     inlay_gate(k->p, k->d, 0, out, n);
@@ -216,6 +228,31 @@ static inline void inlay_gru_cell(const inlay_cell *k, float *g, float *h,
         h[i] = cell[i] + z[i] * (h[i] - cell[i]);
 }
 
+/* The new states of rows of the batch, of which the first begins at element `at`; g: their gates'
+ * inputs, with what the recurrence gives. */
+static inline void inlay_cell_states(const inlay_cell *k, float *g,
+                                     ptrdiff_t at, int32_t rows)
+{
+    const int32_t n = k->p->hidden;
+    const int32_t kind = k->p->kind;
+    float *h = k->h + at;
+    float *c = k->c + at;
+    float *t = k->t + at;
+    int32_t j;
+    for (j = 0; j < rows; j++) {
+        if (kind == 1)
+            inlay_rnn_cell(k, g, h);
+        else if (kind == 3)
+            inlay_gru_cell(k, g, h, t);
+        else
+            inlay_lstm_cell(k, g, h, c);
+        g += k->gates;
+        h += n;
+        c += n;
+        t += n;
+    }
+}
+
 /* The recurrence of rows [b, b + rows) of the batch at one step; g: their gates' inputs. */
 static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
                                    int32_t rows)
@@ -225,29 +262,19 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
     const int gru = p->kind == 3;
     const int32_t first = gru ? 2 * n : k->gates;
     const float *bias = gru ? k->rest + k->padded : k->rest;
-    float *h = k->h + (ptrdiff_t)b * n;
-    float *c = k->c + (ptrdiff_t)b * n;
-    float *t = k->t + (ptrdiff_t)b * n;
-    int32_t j;
+    const ptrdiff_t at = (ptrdiff_t)b * n;
+    float *h = k->h + at;
+    float *t = k->t + at;
+    const float *from = h;
     g += (ptrdiff_t)b * k->gates;
-    if (p->rounded)
+    if (p->rounded) {
         inlay_round_state(t, h, rows * n);
-    inlay_project(k, p->rounded ? t : h, n, rows, n, k->r, bias, first, g, g,
-                  k->gates);
+        from = t;
+    }
+    inlay_project(k, from, n, rows, n, k->r, bias, first, g, g, k->gates);
     if (gru)
         inlay_gru_project(k, g, h, t, rows);
-    for (j = 0; j < rows; j++) {
-        if (p->kind == 1)
-            inlay_rnn_cell(k, g, h);
-        else if (gru)
-            inlay_gru_cell(k, g, h, t);
-        else
-            inlay_lstm_cell(k, g, h, c);
-        g += k->gates;
-        h += n;
-        c += n;
-        t += n;
-    }
+    inlay_cell_states(k, g, at, rows);
 }
 
 /* The biases of direction d; b: its 2 G H floats or NULL. */
@@ -272,13 +299,15 @@ static inline void inlay_state_in(const inlay_cell *k, float *to,
                                   const float *from)
 {
     const inlay_recurrent_params *p = k->p;
+    const size_t bytes = (size_t)p->hidden * sizeof(float);
     int32_t b;
-    for (b = 0; b < p->batch; b++, to += p->hidden) {
+    for (b = 0; b < p->batch; b++) {
+        const int64_t at = k->d * p->hs[0] + b * p->hs[1];
         if (from)
-            memcpy(to, from + k->d * p->hs[0] + b * p->hs[1],
-                   (size_t)p->hidden * sizeof *to);
+            memcpy(to, from + at, bytes);
         else
-            memset(to, 0, (size_t)p->hidden * sizeof *to);
+            memset(to, 0, bytes);
+        to += p->hidden;
     }
 }
 
@@ -286,10 +315,13 @@ static inline void inlay_state_out(const inlay_cell *k, float *to,
                                    const float *from)
 {
     const inlay_recurrent_params *p = k->p;
+    const size_t bytes = (size_t)p->hidden * sizeof(float);
     int32_t b;
-    for (b = 0; to && b < p->batch; b++, from += p->hidden)
-        memcpy(to + k->d * p->hs[0] + b * p->hs[1], from,
-               (size_t)p->hidden * sizeof *to);
+    for (b = 0; to && b < p->batch; b++) {
+        const int64_t at = k->d * p->hs[0] + b * p->hs[1];
+        memcpy(to + at, from, bytes);
+        from += p->hidden;
+    }
 }
 
 /* Projects steps [s, s + n) of the direction for every row that has them. */
@@ -299,18 +331,20 @@ static inline void inlay_project_chunk(const inlay_cell *k, const float *x,
 {
     const inlay_recurrent_params *p = k->p;
     const int backward = p->reverse >> k->d & 1;
+    const ptrdiff_t step = (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]);
+    const ptrdiff_t g_step = (ptrdiff_t)p->batch * k->gates;
     int32_t b;
     for (b = 0; b < p->batch; b++) {
         const int32_t steps = length ? length[b] : p->steps;
         const int32_t left = steps - s < n ? steps - s : n;
         const int64_t first = backward ? steps - 1 - s : s;
+        const float *from = x + b * p->xs[1];
+        float *g = k->g + (ptrdiff_t)b * k->gates;
         if (left <= 0)
             continue;
-        inlay_project(k, x + first * p->xs[0] + b * p->xs[1],
-                      (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]), left,
-                      p->input, w, k->bias, k->gates,
-                      k->g + (ptrdiff_t)b * k->gates, NULL,
-                      (ptrdiff_t)p->batch * k->gates);
+        from += first * p->xs[0];
+        inlay_project(k, from, step, left, p->input, w, k->bias, k->gates, g,
+                      NULL, g_step);
     }
 }
 
@@ -319,17 +353,19 @@ static inline void inlay_put_step(const inlay_cell *k, float *y,
                                   const int32_t *length, int32_t s)
 {
     const inlay_recurrent_params *p = k->p;
+    const size_t bytes = (size_t)p->hidden * sizeof(float);
     int32_t b;
     for (b = 0; b < p->batch; b++) {
         const int32_t steps = length ? length[b] : p->steps;
-        const int64_t at =
-            s < steps && (p->reverse >> k->d & 1) ? steps - 1 - s : s;
-        float *to = y + at * p->ys[0] + k->d * p->ys[1] + b * p->ys[2];
-        if (s < steps)
-            memcpy(to, k->h + (ptrdiff_t)b * p->hidden,
-                   (size_t)p->hidden * sizeof *to);
+        const int lives = s < steps;
+        const int reversed = lives && (p->reverse >> k->d & 1);
+        const int64_t at = reversed ? steps - 1 - s : s;
+        float *to = y + k->d * p->ys[1] + b * p->ys[2];
+        to += at * p->ys[0];
+        if (lives)
+            memcpy(to, k->h + (ptrdiff_t)b * p->hidden, bytes);
         else
-            memset(to, 0, (size_t)p->hidden * sizeof *to);
+            memset(to, 0, bytes);
     }
 }
 
@@ -394,6 +430,22 @@ static inline void inlay_cell_weights(void *const *base, const inlay_step *s,
         k->peephole += d * 3 * n;
 }
 
+/* Weights, biases and first states of direction k->d. */
+static inline void inlay_cell_open(void *const *base, const inlay_step *s,
+                                   inlay_cell *k)
+{
+    const ptrdiff_t d = k->d;
+    const float *bias = (const float *)inlay_at(base, s, 7);
+    const float *h = (const float *)inlay_at(base, s, 9);
+    const float *c = (const float *)inlay_at(base, s, 10);
+    if (bias)
+        bias += d * 2 * k->gates;
+    inlay_cell_weights(base, s, k);
+    inlay_cell_bias(k, bias);
+    inlay_state_in(k, k->h, h);
+    inlay_state_in(k, k->c, c);
+}
+
 /* Direction k->d, from its first states to its results. */
 static inline void inlay_one_direction(void *const *base, const inlay_step *s,
                                        inlay_cell *k)
@@ -401,14 +453,11 @@ static inline void inlay_one_direction(void *const *base, const inlay_step *s,
     const ptrdiff_t d = k->d;
     const float *x = (const float *)inlay_at(base, s, 3);
     const float *w = (const float *)inlay_at(base, s, 4);
-    const float *bias = (const float *)inlay_at(base, s, 7);
     const int32_t *length = (const int32_t *)inlay_at(base, s, 8);
+    float *y = (float *)inlay_at(base, s, 0);
     w += d * k->padded * k->p->input;
-    inlay_cell_weights(base, s, k);
-    inlay_cell_bias(k, bias ? bias + d * 2 * k->gates : bias);
-    inlay_state_in(k, k->h, (const float *)inlay_at(base, s, 9));
-    inlay_state_in(k, k->c, (const float *)inlay_at(base, s, 10));
-    inlay_direction(k, (float *)inlay_at(base, s, 0), x, w, length);
+    inlay_cell_open(base, s, k);
+    inlay_direction(k, y, x, w, length);
     inlay_state_out(k, (float *)inlay_at(base, s, 1), k->h);
     inlay_state_out(k, (float *)inlay_at(base, s, 2), k->c);
 }
