@@ -5,7 +5,6 @@
 #include "forms/elide.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "rules/rules.h"
@@ -272,36 +271,82 @@ static bool can_be_part(const Elider *elider, const Step *s, const Operand *x)
            x->tensor->dtype == s->operand[0].tensor->dtype;
 }
 
-/* A step that copies input k alone. */
-static Step *copy_alone(Elider *elider, const Step *s, int k, int64_t lane)
+/* A concatenation that goes away: each input becomes a part of the result, or is copied there. */
+typedef struct Joint {
+    Step *step;
+    size_t at;      /* where it was */
+    int k;          /* the input at hand */
+    int64_t before; /* of the inputs before it: channels, or bytes of blocks */
+} Joint;
+
+/* The sizes of the pieces of a copy of one input: a constant. */
+static Operand size_operand(Elider *elider, int64_t size)
 {
-    const Operand *x = s->operand + k;
     Graph *g = elider->program->graph;
-    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8;
     const int64_t one = 1;
-    const int64_t piece =
-        joins_channels(s) ? channels_of(x) * bytes : tensor_bytes(x->tensor);
-    Tensor *table = graph_add_constant(
-        g, NULL, recipe_memory(g->store, DT_I64, 1, &one, &piece));
+    Recipe *value = recipe_memory(g->store, DT_I64, 1, &one, &size);
+    Tensor *table = graph_add_constant(g, NULL, value);
+    const WeightSlot slot = { .tensor = table };
     table->storage = STORE_WEIGHTS;
-    VEC_PUSH(g->arena, &elider->out->weight, ((WeightSlot){ .tensor = table }));
-    Step *c = copy_step(elider->arena, s);
-    c->n_operand = 3;
-    c->piece = k;
-    c->params = arena_copy(elider->arena, s->params, s->kernel->params_size);
-    s->kernel->rules->part(c->params, piece);
-    c->operand[0].part = channels_of(x);
-    c->operand[0].offset += lane * bytes;
-    c->operand[0].strided = true;
-    c->operand[1] = *x;
-    c->operand[1].strided = true;
-    c->operand[2] = (Operand){ .tensor = table,
-                               .read = true,
-                               .rows = 1,
-                               .pixel = 1,
-                               .row_bytes = 8,
-                               .rule = { .kind = ROWS_ALL } };
-    return c;
+    VEC_PUSH(g->arena, &elider->out->weight, slot);
+    return (Operand){
+        .tensor = table,
+        .read = true,
+        .rows = 1,
+        .pixel = 1,
+        .row_bytes = 8,
+        .rule = { .kind = ROWS_ALL },
+    };
+}
+
+/* A step that copies the input at hand alone. */
+static Step *copy_alone(Elider *elider, const Joint *joint)
+{
+    const Step *joined = joint->step;
+    const Operand *x = joined->operand + joint->k;
+    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8;
+    int64_t piece = tensor_bytes(x->tensor);
+    if (joins_channels(joined))
+        piece = channels_of(x) * bytes;
+    Step *copy = copy_step(elider->arena, joined);
+    copy->n_operand = 3;
+    copy->piece = joint->k;
+    copy->params =
+        arena_copy(elider->arena, joined->params, joined->kernel->params_size);
+    joined->kernel->rules->part(copy->params, piece);
+    copy->operand[0].part = channels_of(x);
+    copy->operand[0].strided = true;
+    copy->operand[1] = *x;
+    copy->operand[1].strided = true;
+    copy->operand[2] = size_operand(elider, piece);
+    return copy;
+}
+
+/* The same of channels, which lie behind those of the inputs before. */
+static Step *copy_channels(Elider *elider, const Joint *joint)
+{
+    const Operand *x = joint->step->operand + joint->k;
+    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8;
+    Step *copy = copy_alone(elider, joint);
+    copy->operand[0].offset += joint->before * bytes;
+    return copy;
+}
+
+/* The same of a block, which is a view of the result. */
+static Step *copy_block(Elider *elider, const Joint *joint)
+{
+    const Operand *y = joint->step->operand;
+    const Operand *x = joint->step->operand + joint->k;
+    const int64_t offset = y->offset + joint->before;
+    Step *copy = copy_alone(elider, joint);
+    copy->operand[0] = (Operand){
+        .tensor = view_of(elider, x->tensor, y->tensor, offset),
+        .write = true,
+        .rows = 1,
+        .pixel = y->pixel,
+        .row_bytes = tensor_bytes(x->tensor),
+    };
+    return copy;
 }
 
 /* The last step that makes some of it. */
@@ -335,16 +380,53 @@ static bool is_joined(const Elider *elider, const Tensor *x)
     return true;
 }
 
+/* The first input may stay what it is, for those that read it, and be copied once it is made. */
+static bool stays_apart(const Elider *elider, const Joint *joint,
+                        bool but_first)
+{
+    int64_t at;
+    const Operand *x = joint->step->operand + joint->k;
+    return but_first && joint->k == 1 && !is_joined(elider, root_of(x, &at));
+}
+
+static void join_part(Elider *elider, const Joint *joint, bool but_first)
+{
+    const Operand *y = joint->step->operand;
+    const Operand *x = joint->step->operand + joint->k;
+    const int64_t bytes = dtype_bits(x->tensor->dtype) / 8;
+    int64_t at;
+    const Tensor *root = root_of(x, &at);
+    Home home = {
+        .y = *y,
+        .offset = y->offset + joint->before * bytes,
+        .part = channels_of(x),
+        .reads = true,
+        .writes = true,
+    };
+    if (!can_be_part(elider, joint->step, x)) {
+        add_late(elider, copy_channels(elider, joint), joint->at);
+        return;
+    }
+    if (!stays_apart(elider, joint, but_first)) {
+        move_all(elider, root, &home);
+        return;
+    }
+    const size_t after = made_by(elider, root);
+    Step *copy = copy_channels(elider, joint);
+    home.writes = false;
+    move_all(elider, root, &home);
+    copy->operand[1].reuse = REUSE_ROWS;
+    add_late(elider, copy, after);
+}
+
 /* Inputs that cannot be parts keep copies where the concatenation was; returns whether any can. */
 static bool join_channels(Elider *elider, size_t i, bool but_first)
 {
     Step *s = elider->step.at[i];
+    Joint joint = { .step = s, .at = i };
     const int inputs = inputs_of(s);
-    const Operand y = s->operand[0];
-    int64_t lane = 0;
-    int64_t at;
     bool some = false;
-    if (!is_result(elider, &y))
+    if (!is_result(elider, s->operand))
         return false;
     for (int k = 1; k <= inputs; k++)
         some |= can_be_part(elider, s, s->operand + k);
@@ -352,27 +434,10 @@ static bool join_channels(Elider *elider, size_t i, bool but_first)
         return false;
     elider->step.at[i] = NULL;
     for (int k = 1; k <= inputs; k++) {
-        const Operand x = s->operand[k];
-        const int64_t bytes = dtype_bits(x.tensor->dtype) / 8;
-        Home home = { .y = y,
-                      .offset = y.offset + lane * bytes,
-                      .part = channels_of(&x),
-                      .reads = true,
-                      .writes = true };
-        if (!can_be_part(elider, s, &x)) {
-            add_late(elider, copy_alone(elider, s, k, lane), i);
-        } else if (k == 1 && but_first &&
-                   !is_joined(elider, root_of(&x, &at))) {
-            home.writes = false;
-            const size_t after = made_by(elider, root_of(&x, &at));
-            Step *c = copy_alone(elider, s, k, lane);
-            move_all(elider, root_of(&x, &at), &home);
-            c->operand[1].reuse = REUSE_ROWS;
-            add_late(elider, c, after);
-        } else {
-            move_all(elider, root_of(&x, &at), &home);
-        }
-        lane += channels_of(&x);
+        joint.k = k;
+        const int64_t channels = channels_of(s->operand + k);
+        join_part(elider, &joint, but_first);
+        joint.before += channels;
     }
     return true;
 }
@@ -388,14 +453,30 @@ static bool can_be_block(const Elider *elider, const Operand *x)
            tensor_bytes(root) == tensor_bytes(x->tensor);
 }
 
+static void join_block(Elider *elider, const Joint *joint)
+{
+    const Operand *y = joint->step->operand;
+    const Operand *x = joint->step->operand + joint->k;
+    const Home home = {
+        .y = *y,
+        .offset = y->offset + joint->before,
+        .block = true,
+        .reads = true,
+        .writes = true,
+    };
+    int64_t at;
+    if (can_be_block(elider, x))
+        move_all(elider, root_of(x, &at), &home);
+    else
+        add_late(elider, copy_block(elider, joint), joint->at);
+}
+
 /* Blocks one after the other: views of the result. */
 static bool join_blocks(Elider *elider, size_t i)
 {
     Step *s = elider->step.at[i];
-    const Operand y = s->operand[0];
+    Joint joint = { .step = s, .at = i };
     const int inputs = inputs_of(s);
-    int64_t offset = y.offset;
-    int64_t at;
     bool some = false;
     for (int k = 1; k <= inputs; k++)
         some |= can_be_block(elider, s->operand + k);
@@ -403,25 +484,9 @@ static bool join_blocks(Elider *elider, size_t i)
         return false;
     elider->step.at[i] = NULL;
     for (int k = 1; k <= inputs; k++) {
-        const Operand *x = s->operand + k;
-        const Home home = { .y = y,
-                            .offset = offset,
-                            .block = true,
-                            .reads = true,
-                            .writes = true };
-        if (can_be_block(elider, x)) {
-            move_all(elider, root_of(x, &at), &home);
-        } else {
-            Step *c = copy_alone(elider, s, k, 0);
-            c->operand[0] = (Operand){ .tensor = view_of(elider, x->tensor,
-                                                         y.tensor, offset),
-                                       .write = true,
-                                       .rows = 1,
-                                       .pixel = y.pixel,
-                                       .row_bytes = tensor_bytes(x->tensor) };
-            add_late(elider, c, i);
-        }
-        offset += tensor_bytes(x->tensor);
+        joint.k = k;
+        join_block(elider, &joint);
+        joint.before += tensor_bytes(s->operand[k].tensor);
     }
     return true;
 }
@@ -461,57 +526,95 @@ int elide_ways(const Program *program, const Step *s)
     return joins_blocks(s) || takes_box(s, &box) ? 2 : 1;
 }
 
+/* Late steps stand behind the step that they follow, in the order in which they were added. */
 static void put_steps(const Elider *elider, Steps *out)
 {
-    int32_t *first = NEW_ARRAY(elider->arena, int32_t, elider->step.n + 1),
-            *next = NEW_ARRAY(elider->arena, int32_t,
-                              elider->late.n +
-                                  1); /* of `late`, plus one; 0: none */
+    Arena *arena = elider->arena;
+    const Late *late = elider->late.at;
+    /* numbers in `late`, plus one; 0: none */
+    int32_t *first = NEW_ARRAY(arena, int32_t, elider->step.n + 1);
+    int32_t *next = NEW_ARRAY(arena, int32_t, elider->late.n + 1);
     for (size_t k = elider->late.n; k-- > 0;) {
-        next[k] = first[elider->late.at[k].after];
-        first[elider->late.at[k].after] = (int32_t)k + 1;
+        int32_t *of_step = first + late[k].after;
+        next[k] = *of_step;
+        *of_step = (int32_t)k + 1;
     }
     for (size_t i = 0; i < elider->step.n; i++) {
         if (elider->step.at[i])
-            VEC_PUSH(elider->arena, &out->step, elider->step.at[i]);
+            VEC_PUSH(arena, &out->step, elider->step.at[i]);
         for (int32_t k = first[i]; k; k = next[k - 1])
-            VEC_PUSH(elider->arena, &out->step, elider->late.at[k - 1].step);
+            VEC_PUSH(arena, &out->step, late[k - 1].step);
     }
     for (size_t i = 0; i < out->step.n; i++)
         out->step.at[i]->index = (int)i;
 }
 
-bool elide_copies(Arena *a, const Program *p, const uint8_t *way, Steps *out)
+/* False: steps that jump keep all copies. */
+static bool take_steps(Elider *elider)
 {
-    Elider elider = { .arena = a, .program = p, .out = out, .way = way };
-    *out = (Steps){ 0 };
-    elider.ids = graph_root(p->graph)->next_id;
-    elider.sight = NEW_ARRAY(a, Sight, elider.ids + 1);
-    elider.first = NEW_ARRAY(a, int32_t, elider.ids + 1);
-    memset(elider.first, 0xff, sizeof *elider.first * ((size_t)elider.ids + 1));
-    elider.work = WORK;
-    for (size_t i = 0; i < p->step.n; i++) {
-        if (p->step.at[i]->control || p->step.at[i]->loop_end >= 0)
+    const Program *program = elider->program;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        if (step->control || step->loop_end >= 0)
             return false;
-        VEC_PUSH(a, &elider.step, copy_step(a, p->step.at[i]));
-        for (int k = 0; k < p->step.at[i]->n_operand; k++)
-            if (p->step.at[i]->operand[k].tensor) {
-                look(&elider, p->step.at[i], p->step.at[i]->operand + k);
-                note_use(&elider, p->step.at[i]->operand + k, i);
-            }
+        VEC_PUSH(elider->arena, &elider->step, copy_step(elider->arena, step));
+        for (int k = 0; k < step->n_operand; k++) {
+            if (!step->operand[k].tensor)
+                continue;
+            look(elider, step, step->operand + k);
+            note_use(elider, step->operand + k, i);
+        }
     }
-    for (size_t i = 0; i < elider.step.n; i++) {
-        const Step *s = elider.step.at[i];
-        if (way[i] == ELIDE_NOT || elider.work < 0)
+    return true;
+}
+
+static bool is_tried(const Elider *elider, size_t i)
+{
+    return elider->way[i] != ELIDE_NOT && elider->work >= 0;
+}
+
+static void join_all(Elider *elider)
+{
+    for (size_t i = 0; i < elider->step.n; i++) {
+        const Step *step = elider->step.at[i];
+        const bool but_first = elider->way[i] == ELIDE_BUT_FIRST;
+        if (!is_tried(elider, i))
             continue;
-        if (joins_channels(s))
-            elider.any |= join_channels(&elider, i, way[i] == ELIDE_BUT_FIRST);
-        else if (joins_blocks(s))
-            elider.any |= join_blocks(&elider, i);
+        if (joins_channels(step))
+            elider->any |= join_channels(elider, i, but_first);
+        else if (joins_blocks(step))
+            elider->any |= join_blocks(elider, i);
     }
-    for (size_t i = 0; i < elider.step.n; i++)
-        if (way[i] != ELIDE_NOT && elider.work >= 0 && elider.step.at[i])
-            elider.any |= read_in_place(&elider, i);
+}
+
+static void slice_all(Elider *elider)
+{
+    for (size_t i = 0; i < elider->step.n; i++)
+        if (is_tried(elider, i) && elider->step.at[i])
+            elider->any |= read_in_place(elider, i);
+}
+
+bool elide_copies(Arena *arena, const Program *program, const uint8_t *way,
+                  Steps *out)
+{
+    const int ids = graph_root(program->graph)->next_id;
+    Elider elider = {
+        .arena = arena,
+        .program = program,
+        .out = out,
+        .way = way,
+        .ids = ids,
+        .sight = NEW_ARRAY(arena, Sight, ids + 1),
+        .first = NEW_ARRAY(arena, int32_t, ids + 1),
+        .work = WORK,
+    };
+    *out = (Steps){ 0 };
+    for (int i = 0; i <= ids; i++)
+        elider.first[i] = -1;
+    if (!take_steps(&elider))
+        return false;
+    join_all(&elider);
+    slice_all(&elider);
     if (elider.any)
         put_steps(&elider, out);
     return elider.any;

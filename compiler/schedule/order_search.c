@@ -64,31 +64,37 @@ static bool sooner(const Search *search, int32_t a, int32_t b)
 static void push(Search *search, int32_t state)
 {
     VEC_PUSH(search->arena, &search->heap, state);
-    for (size_t i = search->heap.n - 1;
-         i && sooner(search, search->heap.at[i], search->heap.at[(i - 1) / 2]);
-         i = (i - 1) / 2) {
-        const int32_t t = search->heap.at[i];
-        search->heap.at[i] = search->heap.at[(i - 1) / 2],
-        search->heap.at[(i - 1) / 2] = t;
+    int32_t *heap = search->heap.at;
+    size_t i = search->heap.n - 1;
+    while (i) {
+        const size_t above = (i - 1) / 2;
+        const int32_t other = heap[above];
+        if (!sooner(search, heap[i], other))
+            break;
+        heap[above] = heap[i];
+        heap[i] = other;
+        i = above;
     }
 }
 
 static int32_t pop(Search *search)
 {
-    const int32_t top = search->heap.at[0];
-    const int32_t moved = search->heap.at[--search->heap.n];
+    int32_t *heap = search->heap.at;
+    const int32_t top = heap[0];
+    search->heap.n--;
+    const size_t n = search->heap.n;
+    const int32_t moved = heap[n];
     size_t i = 0;
-    for (size_t k = 1; k < search->heap.n; k = 2 * i + 1) {
-        if (k + 1 < search->heap.n &&
-            sooner(search, search->heap.at[k + 1], search->heap.at[k]))
+    for (size_t k = 1; k < n; k = 2 * i + 1) {
+        if (k + 1 < n && sooner(search, heap[k + 1], heap[k]))
             k++;
-        if (!sooner(search, search->heap.at[k], moved))
+        if (!sooner(search, heap[k], moved))
             break;
-        search->heap.at[i] = search->heap.at[k];
+        heap[i] = heap[k];
         i = k;
     }
-    if (search->heap.n)
-        search->heap.at[i] = moved;
+    if (n)
+        heap[i] = moved;
     return top;
 }
 
@@ -101,21 +107,25 @@ static int32_t add_state(Search *search, int32_t parent, int32_t step)
     if (*least <= search->peak)
         return -1;
     *least = search->peak;
-    VEC_PUSH(search->arena, &search->state,
-             ((State){ .key = search->key,
-                       .live = search->live,
-                       .peak = search->peak,
-                       .parent = parent,
-                       .step = step,
-                       .count = search->n_path }));
+    const State state = {
+        .key = search->key,
+        .live = search->live,
+        .peak = search->peak,
+        .parent = parent,
+        .step = step,
+        .count = search->n_path,
+    };
+    VEC_PUSH(search->arena, &search->state, state);
     return (int32_t)search->state.n - 1;
 }
 
 static void load(Search *search, const State *st)
 {
-    for (int32_t i = st->done ? order_next_bit(st->done, search->words, 0) : -1;
-         i >= 0; i = order_next_bit(st->done, search->words, i + 1))
+    int32_t i = st->done ? order_next_bit(st->done, search->words, 0) : -1;
+    while (i >= 0) {
         order_take(search, search->first + i);
+        i = order_next_bit(st->done, search->words, i + 1);
+    }
     search->live = st->live;
     search->peak = st->peak;
 }
@@ -261,20 +271,24 @@ static bool better(const State *x, const State *y)
     return x->peak != y->peak ? x->peak < y->peak : x->live < y->live;
 }
 
-static void keep_best(Search *search, Level *level, int32_t state,
+/* Among the best `width` of its level, if it is one of those. */
+static void keep_best(Search *search, Level *levels, int32_t state,
                       int32_t width)
 {
-    if ((int32_t)level->state.n < width)
+    const State *states = search->state.at;
+    Level *level = levels + states[state].count;
+    const size_t n = level->state.n;
+    if ((int32_t)n < width)
         VEC_PUSH(search->arena, &level->state, state);
-    else if (!better(search->state.at + state,
-                     search->state.at + level->state.at[width - 1]))
+    else if (!better(states + state, states + level->state.at[n - 1]))
         return;
+    int32_t *kept = level->state.at;
     size_t i = level->state.n - 1;
-    for (; i && better(search->state.at + state,
-                       search->state.at + level->state.at[i - 1]);
-         i--)
-        level->state.at[i] = level->state.at[i - 1];
-    level->state.at[i] = state;
+    while (i && better(states + state, states + kept[i - 1])) {
+        kept[i] = kept[i - 1];
+        i--;
+    }
+    kept[i] = state;
 }
 
 static void collect(Search *search, int32_t state)
@@ -282,34 +296,43 @@ static void collect(Search *search, int32_t state)
     VEC_PUSH(search->arena, &search->heap, state);
 }
 
+/* What follows from state k comes to the levels behind its own. */
+static void expand_into(Search *search, int32_t k, Level *levels, int32_t width)
+{
+    search->heap.n = 0;
+    enter(search, k);
+    expand(search, k, BEAM_CHOICES, collect);
+    unload(search);
+    for (size_t i = 0; i < search->heap.n; i++)
+        keep_best(search, levels, search->heap.at[i], width);
+}
+
+static void forget_met(Search *search)
+{
+    if (search->met_room)
+        memset(search->met, 0, search->met_room * sizeof *search->met);
+    search->met_n = 0;
+}
+
 /* Level by level from the open states, `width` of each. False: the work was used up. */
 static bool beam(Search *search, const int32_t *open, size_t n_open,
                  int32_t width, int32_t *order)
 {
     const int32_t steps = search->end - search->first;
-    Level *level = NEW_ARRAY(search->arena, Level, steps + 1);
+    Level *levels = NEW_ARRAY(search->arena, Level, steps + 1);
     for (size_t i = 0; i < n_open; i++)
-        keep_best(search, level + search->state.at[open[i]].count, open[i],
-                  width);
-    if (search->met_room)
-        memset(search->met, 0, search->met_room * sizeof *search->met);
-    search->met_n = 0;
-    for (int32_t n = 0; n < steps; n++)
-        for (size_t i = 0; i < level[n].state.n && search->work > search->stop;
-             i++) {
-            const int32_t k = level[n].state.at[i];
-            search->heap.n = 0;
-            enter(search, k);
-            expand(search, k, BEAM_CHOICES, collect);
-            unload(search);
-            for (size_t m = 0; m < search->heap.n; m++) {
-                const int32_t made = search->heap.at[m];
-                keep_best(search, level + search->state.at[made].count, made,
-                          width);
-            }
+        keep_best(search, levels, open[i], width);
+    forget_met(search);
+    for (int32_t n = 0; n < steps; n++) {
+        const Level *level = levels + n;
+        for (size_t i = 0; i < level->state.n; i++) {
+            if (search->work <= search->stop)
+                break;
+            expand_into(search, level->state.at[i], levels, width);
         }
-    if (level[steps].state.n)
-        keep_goal(search, level[steps].state.at[0], order);
+    }
+    if (levels[steps].state.n)
+        keep_goal(search, levels[steps].state.at[0], order);
     return search->work > search->stop;
 }
 
@@ -329,24 +352,28 @@ static void beams(Search *search, int32_t *order)
         beam(search, open, n, (int32_t)width, order);
 }
 
-/* What a step needs by itself, whenever it runs in the stretch. */
+/* What step s needs by itself. */
+static int64_t own_peak(const OrderProblem *problem, int32_t s)
+{
+    int64_t own = 0;
+    int64_t gain = 0;
+    int64_t most = 0;
+    for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1]; k++) {
+        const int64_t size = problem->size[problem->touch[k]];
+        own += size;
+        most = i64_max(most, size);
+    }
+    for (int32_t k = problem->gain_of[s]; k < problem->gain_of[s + 1]; k++)
+        gain = i64_max(gain, problem->gain[k].bytes);
+    return own - i64_min(gain, most);
+}
+
+/* What the steps of the stretch need at least, whenever they run in it. */
 static int64_t least_peak(const Search *search, int64_t live)
 {
-    const OrderProblem *problem = search->p;
     int64_t least = live;
-    for (int32_t s = search->first; s < search->end; s++) {
-        int64_t own = 0;
-        int64_t gain = 0;
-        int64_t most = 0;
-        for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1];
-             k++) {
-            own += problem->size[problem->touch[k]];
-            most = i64_max(most, problem->size[problem->touch[k]]);
-        }
-        for (int32_t k = problem->gain_of[s]; k < problem->gain_of[s + 1]; k++)
-            gain = i64_max(gain, problem->gain[k].bytes);
-        least = i64_max(least, own - i64_min(gain, most));
-    }
+    for (int32_t s = search->first; s < search->end; s++)
+        least = i64_max(least, own_peak(search->p, s));
     return least;
 }
 
@@ -377,7 +404,8 @@ static void search_stretch(Search *search, Stretch *t, int64_t floor,
     int64_t bound = least;
     if (least >= t->peak)
         return;
-    search->first = t->first, search->end = t->end;
+    search->first = t->first;
+    search->end = t->end;
     search->limit = t->peak;
     order_open_stretch(search, t->live, least);
     add_root(search);
@@ -397,30 +425,40 @@ static void search_stretch(Search *search, Stretch *t, int64_t floor,
 
 /* ---- the whole ---- */
 
+static int32_t last_before(const Search *search, int32_t s)
+{
+    const OrderProblem *problem = search->p;
+    int32_t last = -1;
+    for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1]; k++)
+        last = (int32_t)i64_max(last, problem->before[k]);
+    return last;
+}
+
+static int32_t first_after(const Search *search, int32_t s)
+{
+    int32_t first = search->p->steps;
+    for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
+        first = (int32_t)i64_min(first, search->after[k]);
+    return first;
+}
+
 /* cut[k]: every step before k comes before every step from k on, in any order. */
 static bool *find_cuts(Search *search)
 {
-    const OrderProblem *problem = search->p;
-    const int32_t n = problem->steps;
+    const int32_t n = search->p->steps;
     bool *cut = NEW_ARRAY(search->arena, bool, n + 1);
-    int32_t *last_before =
-        NEW_ARRAY(search->arena, int32_t, n + 1); /* over all steps from k on */
-    last_before[n] = n;
-    for (int32_t s = n; s-- > 0;) {
-        int32_t last = -1;
-        for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1];
-             k++)
-            last = (int32_t)i64_max(last, problem->before[k]);
-        last_before[s] = (int32_t)i64_min(last_before[s + 1], last);
-    }
-    int32_t first_after = 0; /* over all steps before s */
+    /* the least of all steps from k on */
+    int32_t *before = NEW_ARRAY(search->arena, int32_t, n + 1);
+    before[n] = n;
+    for (int32_t s = n - 1; s >= 0; s--)
+        before[s] = (int32_t)i64_min(before[s + 1], last_before(search, s));
+    int32_t after = 0; /* the most of all steps before s */
     for (int32_t s = 0; s < n; s++) {
-        if (first_after <= s && last_before[s + 1] >= s)
-            cut[s] = cut[s + 1] = true; /* s is behind and before all others */
-        int32_t first = n;
-        for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
-            first = (int32_t)i64_min(first, search->after[k]);
-        first_after = (int32_t)i64_max(first_after, first);
+        if (after <= s && before[s + 1] >= s) {
+            cut[s] = true; /* s is behind and before all others */
+            cut[s + 1] = true;
+        }
+        after = (int32_t)i64_max(after, first_after(search, s));
     }
     cut[n] = true;
     return cut;
@@ -429,18 +467,24 @@ static bool *find_cuts(Search *search)
 static void list_after(Search *search)
 {
     const OrderProblem *problem = search->p;
+    const int32_t pairs = problem->before_of[problem->steps];
     int32_t *of = NEW_ARRAY(search->arena, int32_t, problem->steps + 2);
     int32_t *next = NEW_ARRAY(search->arena, int32_t, problem->steps + 1);
-    int32_t *after = NEW_ARRAY(search->arena, int32_t,
-                               problem->before_of[problem->steps] + 1);
-    for (int32_t k = 0; k < problem->before_of[problem->steps]; k++)
+    int32_t *after = NEW_ARRAY(search->arena, int32_t, pairs + 1);
+    for (int32_t k = 0; k < pairs; k++)
         of[problem->before[k] + 1]++;
-    for (int32_t s = 0; s < problem->steps; s++)
-        of[s + 1] += of[s], next[s] = of[s];
-    for (int32_t s = 0; s < problem->steps; s++)
-        for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1];
-             k++)
-            after[next[problem->before[k]]++] = s;
+    for (int32_t s = 0; s < problem->steps; s++) {
+        of[s + 1] += of[s];
+        next[s] = of[s];
+    }
+    for (int32_t s = 0; s < problem->steps; s++) {
+        const int32_t end = problem->before_of[s + 1];
+        for (int32_t k = problem->before_of[s]; k < end; k++) {
+            int32_t *put = next + problem->before[k];
+            after[*put] = s;
+            ++*put;
+        }
+    }
     search->after_of = of;
     search->after = after;
 }
@@ -451,8 +495,9 @@ static int64_t *peaks_as_given(Search *search, int64_t *live)
     const int32_t n = search->p->steps;
     int64_t *peak = NEW_ARRAY(search->arena, int64_t, n + 1);
     search->end = n;
-    for (int32_t i = 0; search->p->given && i < search->p->items; i++)
-        live[0] += search->p->given[i] ? search->p->size[i] : 0;
+    const OrderProblem *problem = search->p;
+    for (int32_t i = 0; problem->given && i < problem->items; i++)
+        live[0] += problem->given[i] ? problem->size[i] : 0;
     order_open_stretch(search, live[0], live[0]);
     for (int32_t s = 0; s < n; s++) {
         const Effect effect = order_effect(search, s);
@@ -508,7 +553,9 @@ static int by_peak(const void *a, const void *b)
     const Stretch *y = b;
     if (x->peak != y->peak)
         return x->peak > y->peak ? -1 : 1;
-    return x->first < y->first ? -1 : x->first > y->first;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return 0;
 }
 
 /* The highest stretches, down to the least peak of the whole; then what is left of the work goes to
@@ -529,33 +576,49 @@ static void search_stretches(Search *search, Stretches *all, int64_t work,
                        order);
 }
 
-Order order_search(Arena *a, const OrderProblem *problem, int64_t work)
+static Search search_new(Arena *arena, const OrderProblem *problem)
+{
+    const int32_t steps = problem->steps + 1;
+    const int32_t items = problem->items + 1;
+    return (Search){
+        .arena = arena,
+        .p = problem,
+        .waiting = NEW_ARRAY(arena, int32_t, steps),
+        .left = NEW_ARRAY(arena, int32_t, items),
+        .begun = NEW_ARRAY(arena, int32_t, items),
+        .seen = NEW_ARRAY(arena, int32_t, items),
+        .path = NEW_ARRAY(arena, int32_t, steps),
+        .choice = NEW_ARRAY(arena, Choice, steps),
+    };
+}
+
+static int64_t highest(const Stretches *all)
+{
+    int64_t peak = 0;
+    for (size_t i = 0; i < all->n; i++)
+        peak = i64_max(peak, all->at[i].peak);
+    return peak;
+}
+
+Order order_search(Arena *arena, const OrderProblem *problem, int64_t work)
 {
     const int32_t n = problem->steps;
-    Search search = { .arena = a, .p = problem };
-    Order order = { .step = NEW_ARRAY(a, int32_t, n + 1) };
-    search.waiting = NEW_ARRAY(a, int32_t, n + 1);
-    search.left = NEW_ARRAY(a, int32_t, problem->items + 1);
-    search.begun = NEW_ARRAY(a, int32_t, problem->items + 1);
-    search.seen = NEW_ARRAY(a, int32_t, problem->items + 1);
-    search.path = NEW_ARRAY(a, int32_t, n + 1);
-    search.choice = NEW_ARRAY(a, Choice, n + 1);
+    Search search = search_new(arena, problem);
+    int32_t *step = NEW_ARRAY(arena, int32_t, n + 1);
+    bool moved = false;
     list_after(&search);
     rank_touches(&search);
     Stretches all = find_stretches(&search);
+    Order order = { .given = highest(&all) };
     for (int32_t s = 0; s < n; s++)
-        order.step[s] = s;
-    for (size_t i = 0; i < all.n; i++)
-        order.given = i64_max(order.given, all.at[i].peak);
-    search_stretches(&search, &all, work ? work : DEFAULT_WORK, order.step);
-    bool moved = false;
+        step[s] = s;
+    search_stretches(&search, &all, work ? work : DEFAULT_WORK, step);
     for (size_t i = 0; i < all.n; i++) {
-        order.peak = i64_max(order.peak, all.at[i].peak);
         order.bound = i64_max(order.bound, all.at[i].bound);
         moved |= all.at[i].moved;
     }
+    order.peak = highest(&all);
     order.states = search.states;
-    if (!moved)
-        order.step = NULL;
+    order.step = moved ? step : NULL;
     return order;
 }

@@ -7,11 +7,12 @@
 
 enum {
     MOST_CHAIN = 8,
-    MANY = 64, /* so many more items and steps behind it count as a step */
+    /* so many more items and steps behind it count as a step */
+    MANY = 64,
+    /* what is best done at once is looked for as long as this, and so much more for each step of
+     * the stretch */
     SAFE_WORK = 4096,
-    SAFE_STEP =
-        16, /* what is best done at once is looked for as long as this, and so
-                                         much more for each step of the stretch */
+    SAFE_STEP = 16,
 };
 
 static uint64_t key_of(int32_t s)
@@ -26,6 +27,7 @@ static void set_bit(uint64_t *bits, int32_t i)
 {
     bits[i / 64] |= (uint64_t)1 << (i % 64);
 }
+
 static void clear_bit(uint64_t *bits, int32_t i)
 {
     bits[i / 64] &= ~((uint64_t)1 << (i % 64));
@@ -34,18 +36,25 @@ static void clear_bit(uint64_t *bits, int32_t i)
 static int32_t lowest_bit(uint64_t x)
 {
     int32_t n = 0;
-    for (int32_t half = 32; half; half /= 2)
-        if (!(x << (64 - half) >> (64 - half)))
-            n += half, x >>= half;
+    for (int32_t half = 32; half; half /= 2) {
+        const uint64_t low = x << (64 - half);
+        if (low)
+            continue;
+        n += half;
+        x >>= half;
+    }
     return n;
 }
 
 /* The first bit at or behind `from`, or -1. */
 int32_t order_next_bit(const uint64_t *bits, int32_t words, int32_t from)
 {
-    for (int32_t w = from / 64; w < words; w++) {
-        const uint64_t x =
-            w == from / 64 ? bits[w] >> (from % 64) << (from % 64) : bits[w];
+    const int32_t first = from / 64;
+    const int32_t skipped = from % 64;
+    for (int32_t w = first; w < words; w++) {
+        uint64_t x = bits[w];
+        if (w == first)
+            x = x >> skipped << skipped;
         if (x)
             return w * 64 + lowest_bit(x);
     }
@@ -60,37 +69,59 @@ bool order_is_done(const Search *search, int32_t s)
     return search->done[i / 64] >> (i % 64) & 1;
 }
 
-void order_take(Search *search, int32_t s)
+/* One more step, or one step less, in the set: what is left of its items. */
+static void count_touches(Search *search, int32_t s, int32_t by)
 {
     const OrderProblem *problem = search->p;
+    const int32_t end = problem->touch_of[s + 1];
+    for (int32_t k = problem->touch_of[s]; k < end; k++) {
+        const int32_t item = problem->touch[k];
+        search->left[item] -= by;
+        search->begun[item] += by;
+    }
+}
+
+static int32_t work_of(const Search *search, int32_t s)
+{
+    const int32_t *touch_of = search->p->touch_of;
+    const int32_t steps = search->after_of[s + 1] - search->after_of[s];
+    const int32_t items = touch_of[s + 1] - touch_of[s];
+    return 1 + (steps + items) / MANY;
+}
+
+void order_take(Search *search, int32_t s)
+{
+    const int32_t end = search->after_of[s + 1];
     set_bit(search->done, s - search->first);
     clear_bit(search->ready, s - search->first);
     search->key ^= key_of(s);
-    search->path[search->n_path++] = s;
-    search->work -= 1 + (search->after_of[s + 1] - search->after_of[s] +
-                         problem->touch_of[s + 1] - problem->touch_of[s]) /
-                            MANY;
-    for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1]; k++)
-        search->left[problem->touch[k]]--, search->begun[problem->touch[k]]++;
-    for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
-        if (--search->waiting[search->after[k]] == 0 &&
-            search->after[k] < search->end)
-            set_bit(search->ready, search->after[k] - search->first);
+    search->path[search->n_path] = s;
+    search->n_path++;
+    search->work -= work_of(search, s);
+    count_touches(search, s, 1);
+    for (int32_t k = search->after_of[s]; k < end; k++) {
+        const int32_t after = search->after[k];
+        search->waiting[after]--;
+        if (!search->waiting[after] && after < search->end)
+            set_bit(search->ready, after - search->first);
+    }
 }
 
 void order_take_back(Search *search)
 {
-    const OrderProblem *problem = search->p;
-    const int32_t s = search->path[--search->n_path];
+    search->n_path--;
+    const int32_t s = search->path[search->n_path];
+    const int32_t end = search->after_of[s + 1];
     clear_bit(search->done, s - search->first);
     set_bit(search->ready, s - search->first);
     search->key ^= key_of(s);
-    for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1]; k++)
-        search->left[problem->touch[k]]++, search->begun[problem->touch[k]]--;
-    for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
-        if (search->waiting[search->after[k]]++ == 0 &&
-            search->after[k] < search->end)
-            clear_bit(search->ready, search->after[k] - search->first);
+    count_touches(search, s, -1);
+    for (int32_t k = search->after_of[s]; k < end; k++) {
+        const int32_t after = search->after[k];
+        if (!search->waiting[after] && after < search->end)
+            clear_bit(search->ready, after - search->first);
+        search->waiting[after]++;
+    }
 }
 
 Effect order_effect(Search *search, int32_t s)
@@ -107,11 +138,13 @@ Effect order_effect(Search *search, int32_t s)
         if (search->left[i] == 1)
             dead += problem->size[i];
     }
-    for (int32_t k = problem->gain_of[s]; k < problem->gain_of[s + 1]; k++)
-        if (search->begun[problem->gain[k].item] &&
-            search->left[problem->gain[k].item] == 1)
+    for (int32_t k = problem->gain_of[s]; k < problem->gain_of[s + 1]; k++) {
+        const int32_t i = problem->gain[k].item;
+        if (search->begun[i] && search->left[i] == 1)
             gain = i64_max(gain, problem->gain[k].bytes);
-    return (Effect){ search->live + born - gain, search->live + born - dead };
+    }
+    const int64_t both = search->live + born;
+    return (Effect){ .during = both - gain, .after = both - dead };
 }
 
 void order_run(Search *search, int32_t s, Effect effect)
@@ -166,46 +199,69 @@ static bool take_chain(Search *search, int32_t s)
  * later it could not save more. */
 void order_take_safe(Search *search)
 {
-    const int64_t stop = search->work - SAFE_WORK -
-                         SAFE_STEP * (int64_t)(search->end - search->first);
-    for (bool any = true; any && search->work > stop;) {
+    const int64_t steps = search->end - search->first;
+    const int64_t stop = search->work - SAFE_WORK - SAFE_STEP * steps;
+    bool any = true;
+    while (any && search->work > stop) {
+        int32_t i = order_next_bit(search->ready, search->words, 0);
         any = false;
-        for (int32_t i = order_next_bit(search->ready, search->words, 0);
-             i >= 0; i = order_next_bit(search->ready, search->words, i + 1))
+        while (i >= 0) {
             any |= take_chain(search, search->first + i);
+            i = order_next_bit(search->ready, search->words, i + 1);
+        }
     }
+}
+
+static void forget_states(Search *search)
+{
+    memset(&search->state, 0, sizeof search->state);
+    memset(&search->heap, 0, sizeof search->heap);
+    search->met = NULL;
+    search->met_room = 0;
+    search->met_n = 0;
+    search->key = 0;
+}
+
+/* What is left of the items of step s before the stretch, each looked at once. */
+static void open_items(Search *search, int32_t s)
+{
+    const OrderProblem *problem = search->p;
+    const int32_t seen = search->first + 1;
+    for (int32_t k = problem->touch_of[s + 1] - 1; k >= problem->touch_of[s];
+         k--) {
+        const int32_t item = problem->touch[k];
+        if (search->seen[item] == seen)
+            continue;
+        search->seen[item] = seen;
+        search->begun[item] = search->rank[k];
+        search->left[item] = search->users[item] - search->rank[k];
+    }
+}
+
+static void open_step(Search *search, int32_t s)
+{
+    const OrderProblem *problem = search->p;
+    const int32_t end = problem->before_of[s + 1];
+    int32_t waiting = 0;
+    for (int32_t k = problem->before_of[s]; k < end; k++)
+        waiting += problem->before[k] >= search->first;
+    search->waiting[s] = waiting;
+    if (!waiting)
+        set_bit(search->ready, s - search->first);
 }
 
 /* The set of all steps before the stretch, as the set at hand. */
 void order_open_stretch(Search *search, int64_t live, int64_t peak)
 {
-    const OrderProblem *problem = search->p;
     const int32_t n = search->end - search->first;
     search->words = (n + 63) / 64;
     search->done = NEW_ARRAY(search->arena, uint64_t, search->words);
     search->ready = NEW_ARRAY(search->arena, uint64_t, search->words);
-    memset(&search->state, 0, sizeof search->state);
-    memset(&search->heap, 0, sizeof search->heap);
-    search->met = NULL;
-    search->met_room = search->met_n = 0;
-    search->key = 0;
+    forget_states(search);
     search->live = live;
     search->peak = peak;
     for (int32_t s = search->first; s < search->end; s++) {
-        for (int32_t k = problem->touch_of[s + 1];
-             k-- > problem->touch_of[s];) {
-            if (search->seen[problem->touch[k]] == search->first + 1)
-                continue;
-            search->seen[problem->touch[k]] = search->first + 1;
-            search->begun[problem->touch[k]] = search->rank[k];
-            search->left[problem->touch[k]] =
-                search->users[problem->touch[k]] - search->rank[k];
-        }
-        search->waiting[s] = 0;
-        for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1];
-             k++)
-            search->waiting[s] += problem->before[k] >= search->first;
-        if (!search->waiting[s])
-            set_bit(search->ready, s - search->first);
+        open_items(search, s);
+        open_step(search, s);
     }
 }

@@ -3,65 +3,12 @@
  * missing unit that it needs, and so on down. Rows are counted in the direction of the walk. */
 #include "schedule/stream.h"
 
-#include <string.h>
-
 #include "base/size.h"
+#include "schedule/lanes.h"
 
 enum {
     LEAST_BYTES = 128
 }; /* that a call of an elementwise step or a move makes: less is less work than the call */
-
-/* An operand of the range, its rule turned in the direction of the walk. */
-typedef struct Port {
-    int lane, cell;
-    const Touch *touch;
-    int64_t lane_from, lane_to; /* bytes of a pixel */
-    /* the item's row that is row 0 of the operand, in the direction of the walk */
-    int32_t base;
-    bool write, alike; /* alike: unit u reads or makes row base + u */
-} Port;
-
-typedef struct Lane { /* a step */
-    const Step *step;
-    int32_t units, made;
-    /* units that are made one after the other, where there are so many left */
-    int32_t burst;
-    int port,
-        ports; /* its operands, scratch left out: port[port .. port + ports - 1] */
-    bool last; /* writes what leaves the range */
-} Lane;
-
-typedef struct Cell { /* an item */
-    const Item *item;
-    int index;
-    bool from, to; /* made before, alive after */
-    int32_t rows,
-        keep; /* keep: most rows alive at once, with those of its guests */
-    int makers,
-        readers; /* ports, in Walk.maker and Walk.reader from these on */
-    int n_makers, n_readers;
-    int host; /* a cell made of this one in its place, -1: none */
-    /* rows are needed that would be overwritten there */
-    bool apart;
-} Cell;
-
-typedef struct Walk {
-    Arena *arena;
-    const Items *all;
-    int32_t first, end;
-    bool backward;
-    int32_t pixels;
-    VEC(Lane) lane;
-    VEC(Port) port;
-    VEC(Cell) cell;
-    int *maker, *reader;
-    uint8_t *order;
-    int32_t calls, room;
-    int under, over; /* cells; -1 */
-    int64_t distance;
-    int64_t rings,
-        most; /* bytes of the rings so far; beyond which the walk is of no use */
-} Walk;
 
 bool stream_takes(const Items *all, int32_t step)
 {
@@ -84,163 +31,34 @@ bool stream_ascends(const Items *all, int32_t first, int32_t end)
     return false;
 }
 
-/* ---- setting up ---- */
-
-/* Streams are short: a search among their cells costs less than a table of all items for each of
- * them. */
-static int cell_of(Walk *walk, int item)
+/* Of the result; 0: it has none. */
+static int64_t bytes_of_pixel(const Operand *result)
 {
-    for (size_t i = walk->cell.n; i-- > 0;)
-        if (walk->cell.at[i].index == item)
-            return (int)i;
-    const Item *it = walk->all->item.at + item;
-    VEC_PUSH(walk->arena, &walk->cell,
-             ((Cell){ .item = it,
-                      .index = item,
-                      .from = it->first<walk->first, .to = it->end> walk->end,
-                      .rows = it->rows,
-                      .host = -1 }));
-    return (int)walk->cell.n - 1;
+    if (!result->tensor)
+        return 0;
+    return result->pixel * (int64_t)dtype_bits(result->tensor->dtype) / 8;
 }
 
 int32_t stream_burst(const Step *step, int32_t pixels)
 {
-    const Operand *o = step->operand;
-    const int64_t pixel =
-        o->tensor ? o->pixel * (int64_t)dtype_bits(o->tensor->dtype) / 8 : 0;
-    if (step->pushed || !pixel || o->row_bytes < 1 || o->rows != step->units)
+    const Operand *result = step->operand;
+    const int64_t pixel = bytes_of_pixel(result);
+    const bool narrow = pixels <= STREAM_PIXELS;
+    if (step->pushed || !pixel || result->row_bytes < 1 ||
+        result->rows != step->units)
         return 1;
-    const int64_t width = i64_max(1, o->row_bytes / pixel);
-    const int64_t least =
-        step->macs
-            ? 1
-            : i64_min(i64_ceil_div(LEAST_BYTES, o->row_bytes), step->units);
-    if (pixels < 2 || (width > 1 && pixels <= STREAM_PIXELS))
+    const int64_t width = i64_max(1, result->row_bytes / pixel);
+    int64_t least = 1;
+    if (!step->macs)
+        least =
+            i64_min(i64_ceil_div(LEAST_BYTES, result->row_bytes), step->units);
+    if (pixels < 2 || (width > 1 && narrow))
         return 1;
-    if (!step->macs && pixels <= STREAM_PIXELS)
+    if (!step->macs && narrow)
         return (int32_t)least;
-    return (int32_t)i64_max(i64_max(1, pixels / width), width == 1 ? least : 1);
-}
-
-static void add_lane(Walk *walk, int32_t step)
-{
-    const Step *s = walk->all->program->step.at[step];
-    Lane lane = { .step = s,
-                  .units = s->units,
-                  .burst = stream_burst(s, walk->pixels),
-                  .port = (int)walk->port.n };
-    bool leaves = false;
-    for (const Touch *touch = touch_begin(walk->all, step);
-         touch < touch_end(walk->all, step); touch++) {
-        if (touch->operand->scratch)
-            continue;
-        const int c = cell_of(walk, touch->item);
-        const bool write = touch->operand->write;
-        if (write && walk->cell.at[c].to)
-            leaves = true;
-        const int32_t base =
-            walk->backward
-                ? walk->cell.at[c].rows - touch->row0 - touch->operand->rows
-                : touch->row0;
-        const int64_t from = touch->operand->part ? touch->lane : 0;
-        const int64_t to =
-            touch->operand->part
-                ? from + touch->operand->part *
-                             dtype_bits(touch->operand->tensor->dtype) / 8
-                : INT64_MAX;
-        VEC_PUSH(
-            walk->arena, &walk->port,
-            ((Port){ (int)walk->lane.n, c, touch, from, to, base, write,
-                     write
-                         ? !touch->all_units
-                         : touch->by_row && touch->operand->rows == s->units &&
-                               (touch->operand->rule.kind == ROWS_SAME ||
-                                touch->operand->rule.kind == ROWS_UNIT) }));
-    }
-    lane.ports = (int)walk->port.n - lane.port;
-    lane.last = leaves;
-    VEC_PUSH(walk->arena, &walk->lane, lane);
-}
-
-static void list_ports(Walk *walk)
-{
-    walk->maker = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
-    walk->reader = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
-    int makers = 0;
-    int readers = 0;
-    for (size_t c = 0; c < walk->cell.n; c++) {
-        Cell *cell = walk->cell.at + c;
-        cell->makers = makers;
-        cell->readers = readers;
-        for (size_t i = 0; i < walk->port.n; i++) {
-            if (walk->port.at[i].cell != (int)c)
-                continue;
-            if (walk->port.at[i].write)
-                walk->maker[makers++] = (int)i;
-            else
-                walk->reader[readers++] = (int)i;
-        }
-        cell->n_makers = makers - cell->makers;
-        cell->n_readers = readers - cell->readers;
-    }
-}
-
-/* Are all its rows made here, one by one? How others see them does not matter. */
-static bool made_by_rows(const Walk *walk, const Cell *c)
-{
-    for (int k = 0; k < c->n_makers; k++) {
-        const Touch *t = walk->port.at[walk->maker[c->makers + k]].touch;
-        if (!t->by_row || t->operand->rows != c->item->rows)
-            return false;
-    }
-    return c->n_makers > 0;
-}
-
-/* The dying input that the largest result may lie over. */
-static void pick_pair(Walk *walk)
-{
-    walk->under = walk->over = -1;
-    int64_t best = 0;
-    for (size_t i = 0; i < walk->cell.n; i++)
-        for (size_t o = 0; o < walk->cell.n; o++) {
-            const Cell *in = walk->cell.at + i;
-            const Cell *out = walk->cell.at + o;
-            if (!in->from || in->to || in->n_makers || out->from || !out->to ||
-                !made_by_rows(walk, out))
-                continue;
-            const int64_t gain = i64_min(in->item->size, out->item->size);
-            if (gain > best)
-                best = gain, walk->under = (int)i, walk->over = (int)o;
-        }
-}
-
-static bool is_inside(const Cell *c)
-{
-    return !c->from && !c->to;
-}
-
-/* ---- results in the place of what they are made of ---- */
-
-/* The cell that the lane makes alone, from its first row on; -1: there is none. */
-static int lone_result(const Walk *walk, const Lane *lane)
-{
-    for (int i = 0; i < lane->ports; i++) {
-        const Port *port = walk->port.at + lane->port + i;
-        const Cell *c = walk->cell.at + port->cell;
-        if (port->write)
-            return c->from || c->n_makers != 1 ? -1 : port->cell;
-    }
-    return -1;
-}
-
-static void find_hosts(Walk *walk)
-{
-    for (size_t i = 0; i < walk->cell.n; i++) {
-        Cell *c = walk->cell.at + i;
-        const int32_t step = c->item->lent - 1;
-        if (is_inside(c) && c->n_makers && step >= walk->first)
-            c->host = lone_result(walk, walk->lane.at + step - walk->first);
-    }
+    if (width > 1)
+        least = 1;
+    return (int32_t)i64_max(i64_max(1, pixels / width), least);
 }
 
 static int last_host(const Walk *walk, int cell)
@@ -327,6 +145,25 @@ static int32_t oldest(const Walk *walk, const Cell *c)
     return row;
 }
 
+/* Of the makers of a cell the one that has made least, of those that make some of the rows below
+ * `end` that a reader needs: parts of one tensor go in step. -1: there is none. */
+static int maker_of(const Walk *walk, const Cell *c, const Port *reader,
+                    int32_t end)
+{
+    int best = -1;
+    for (int k = 0; k < c->n_makers; k++) {
+        const Port *port = walk->port.at + walk->maker[c->makers + k];
+        const Lane *lane = walk->lane.at + port->lane;
+        if (lane->made == lane->units || !meet(reader, port))
+            continue;
+        if (port->alike && port->base + lane->made >= end)
+            continue;
+        if (best < 0 || lane->made < walk->lane.at[best].made)
+            best = port->lane;
+    }
+    return best;
+}
+
 /* The step that must make a unit before lane k can, or -1. */
 static int missing(const Walk *walk, int k)
 {
@@ -339,18 +176,9 @@ static int missing(const Walk *walk, int k)
         const Rows r = need_now(walk, p);
         if (r.hi <= r.lo || ready(walk, c, p) >= r.hi)
             continue;
-        int best = -1; /* parts of one tensor go in step */
-        for (int m = 0; m < c->n_makers; m++) {
-            const Port *q = walk->port.at + walk->maker[c->makers + m];
-            const Lane *by = walk->lane.at + q->lane;
-            if (by->made == by->units || !meet(p, q) ||
-                (q->alike && q->base + by->made >= r.hi))
-                continue;
-            if (best < 0 || by->made < walk->lane.at[best].made)
-                best = q->lane;
-        }
-        if (best >= 0)
-            return best;
+        const int maker = maker_of(walk, c, p, r.hi);
+        if (maker >= 0)
+            return maker;
     }
     return -1;
 }
@@ -521,27 +349,44 @@ static int64_t collect_rings(Walk *walk, Stream *out)
     return bytes;
 }
 
-static void collect(Walk *walk, Stream *out)
+/* The most that a step of the walk needs for itself. */
+static int64_t scratch_of(const Walk *walk)
 {
     int64_t scratch = 0;
-    const int64_t rings = collect_rings(walk, out);
     for (int32_t s = walk->first; s < walk->end; s++) {
+        const Touch *end = touch_end(walk->all, s);
         int64_t own = 0;
-        for (const Touch *touch = touch_begin(walk->all, s);
-             touch < touch_end(walk->all, s); touch++)
+        for (const Touch *touch = touch_begin(walk->all, s); touch < end;
+             touch++) {
             if (touch->operand->scratch)
                 own += walk->all->item.at[touch->item].size;
+        }
         scratch = i64_max(scratch, own);
     }
-    out->scratch = scratch;
-    out->bytes =
-        rings + scratch + items_round(walk->all, 2 * (int64_t)walk->lane.n);
-    out->under = walk->under < 0 ? -1 : walk->cell.at[walk->under].index;
-    out->over = walk->over < 0 ? -1 : walk->cell.at[walk->over].index;
+    return scratch;
+}
+
+/* The item of the result that lies over one that is read, and how far they must be apart. */
+static void collect_pair(const Walk *walk, Stream *out)
+{
     out->distance = walk->distance;
-    if (walk->backward && walk->under >= 0)
-        out->distance += tensor_bytes(walk->cell.at[walk->under].item->root) -
-                         tensor_bytes(walk->cell.at[walk->over].item->root);
+    if (walk->under >= 0)
+        out->under = walk->cell.at[walk->under].index;
+    if (walk->over >= 0)
+        out->over = walk->cell.at[walk->over].index;
+    if (!walk->backward || walk->under < 0)
+        return;
+    out->distance += tensor_bytes(walk->cell.at[walk->under].item->root);
+    out->distance -= tensor_bytes(walk->cell.at[walk->over].item->root);
+}
+
+static void collect(Walk *walk, Stream *out)
+{
+    const int64_t counters = 2 * (int64_t)walk->lane.n;
+    const int64_t rings = collect_rings(walk, out);
+    out->scratch = scratch_of(walk);
+    out->bytes = rings + out->scratch + items_round(walk->all, counters);
+    collect_pair(walk, out);
     out->order = walk->order;
     out->calls = walk->calls;
 }
@@ -560,34 +405,48 @@ static void set_most(Walk *walk, int64_t most)
                               walk->cell.at[walk->over].item->size);
 }
 
+/* What stays comes first: there are many streams, and what a walk needs for itself is larger. */
+static void make_room(Walk *walk, Stream *out)
+{
+    const Items *all = walk->all;
+    const Touch *begin = touch_begin(all, walk->first);
+    for (int32_t s = walk->first; s < walk->end; s++)
+        walk->room += all->program->step.at[s]->units;
+    walk->order = NEW_ARRAY(walk->arena, uint8_t, walk->room + 1);
+    out->ring.room = (size_t)(touch_begin(all, walk->end) - begin);
+    out->ring.at = NEW_ARRAY(walk->arena, Ring, out->ring.room);
+}
+
+static void set_bursts(Walk *walk, int32_t pixels)
+{
+    for (size_t k = 0; k < walk->lane.n; k++) {
+        Lane *lane = walk->lane.at + k;
+        lane->burst = stream_burst(lane->step, pixels);
+    }
+}
+
 bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
                  bool backward, int32_t pixels, int64_t most, int64_t *budget,
                  Stream *out)
 {
-    Walk w = { .arena = a,
-               .all = all,
-               .first = first,
-               .end = end,
-               .backward = backward,
-               .pixels = pixels };
-    *out = (Stream){ .first = first,
-                     .end = end,
-                     .backward = backward,
-                     .under = -1,
-                     .over = -1 };
-    for (int32_t s = first; s < end; s++)
-        w.room += all->program->step.at[s]->units;
-    /* What stays comes first: there are many streams, and what a walk needs for itself is larger.
-     */
-    w.order = NEW_ARRAY(a, uint8_t, w.room + 1);
-    out->ring.room = (size_t)(touch_begin(all, end) - touch_begin(all, first));
-    out->ring.at = NEW_ARRAY(a, Ring, out->ring.room);
+    Walk w = {
+        .arena = a,
+        .all = all,
+        .first = first,
+        .end = end,
+        .backward = backward,
+    };
+    *out = (Stream){
+        .first = first,
+        .end = end,
+        .backward = backward,
+        .under = -1,
+        .over = -1,
+    };
+    make_room(&w, out);
     const ArenaMark mark = arena_mark(a);
-    for (int32_t s = first; s < end; s++)
-        add_lane(&w, s);
-    list_ports(&w);
-    pick_pair(&w);
-    find_hosts(&w);
+    lanes_list(&w);
+    set_bursts(&w, pixels);
     set_most(&w, most);
     const bool done = walk(&w, budget);
     if (done)

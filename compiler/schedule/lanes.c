@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Lists the lanes of a range: a lane is a step, a port an operand of it, a cell an item that some
+ * of them touch. */
+#include "schedule/lanes.h"
+
+#include "base/size.h"
+
+/* Streams are short: a search among their cells costs less than a table of all items for each of
+ * them. */
+static int cell_of(Walk *walk, int item)
+{
+    for (size_t i = walk->cell.n; i-- > 0;)
+        if (walk->cell.at[i].index == item)
+            return (int)i;
+    const Item *it = walk->all->item.at + item;
+    const Cell cell = {
+        .item = it,
+        .index = item,
+        .from = (it->first < walk->first),
+        .to = (walk->end < it->end),
+        .rows = it->rows,
+        .host = -1,
+    };
+    VEC_PUSH(walk->arena, &walk->cell, cell);
+    return (int)walk->cell.n - 1;
+}
+
+/* Does a unit need the row of the same number? */
+static bool is_alike(const Step *step, const Touch *touch)
+{
+    const Operand *operand = touch->operand;
+    const RowKind rule = operand->rule.kind;
+    if (operand->write)
+        return !touch->all_units;
+    return touch->by_row && operand->rows == step->units &&
+           (rule == ROWS_SAME || rule == ROWS_UNIT);
+}
+
+static Port port_of(const Walk *walk, const Step *step, const Touch *touch,
+                    int cell)
+{
+    const Operand *operand = touch->operand;
+    const int32_t rows = walk->cell.at[cell].rows;
+    Port port = {
+        .lane = (int)walk->lane.n,
+        .cell = cell,
+        .touch = touch,
+        .lane_to = INT64_MAX,
+        .base = touch->row0,
+        .write = operand->write,
+        .alike = is_alike(step, touch),
+    };
+    if (walk->backward)
+        port.base = rows - touch->row0 - operand->rows;
+    if (operand->part) {
+        const int64_t bits = operand->part * dtype_bits(operand->tensor->dtype);
+        port.lane_from = touch->lane;
+        port.lane_to = touch->lane + bits / 8;
+    }
+    return port;
+}
+
+static void add_lane(Walk *walk, int32_t step)
+{
+    const Step *s = walk->all->program->step.at[step];
+    const Touch *end = touch_end(walk->all, step);
+    Lane lane = {
+        .step = s,
+        .units = s->units,
+        .burst = 1,
+        .port = (int)walk->port.n,
+    };
+    for (const Touch *touch = touch_begin(walk->all, step); touch < end;
+         touch++) {
+        if (touch->operand->scratch)
+            continue;
+        const int cell = cell_of(walk, touch->item);
+        const Port port = port_of(walk, s, touch, cell);
+        lane.last |= port.write && walk->cell.at[cell].to;
+        VEC_PUSH(walk->arena, &walk->port, port);
+    }
+    lane.ports = (int)walk->port.n - lane.port;
+    VEC_PUSH(walk->arena, &walk->lane, lane);
+}
+
+static void list_ports(Walk *walk)
+{
+    walk->maker = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
+    walk->reader = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
+    int makers = 0;
+    int readers = 0;
+    for (size_t c = 0; c < walk->cell.n; c++) {
+        Cell *cell = walk->cell.at + c;
+        cell->makers = makers;
+        cell->readers = readers;
+        for (size_t i = 0; i < walk->port.n; i++) {
+            if (walk->port.at[i].cell != (int)c)
+                continue;
+            if (walk->port.at[i].write)
+                walk->maker[makers++] = (int)i;
+            else
+                walk->reader[readers++] = (int)i;
+        }
+        cell->n_makers = makers - cell->makers;
+        cell->n_readers = readers - cell->readers;
+    }
+}
+
+/* Are all its rows made here, one by one? How others see them does not matter. */
+static bool made_by_rows(const Walk *walk, const Cell *c)
+{
+    for (int k = 0; k < c->n_makers; k++) {
+        const Touch *t = walk->port.at[walk->maker[c->makers + k]].touch;
+        if (!t->by_row || t->operand->rows != c->item->rows)
+            return false;
+    }
+    return c->n_makers > 0;
+}
+
+/* Is it an input that dies in the range? */
+static bool dies(const Cell *c)
+{
+    return c->from && !c->to && !c->n_makers;
+}
+
+/* Is it a result that is made row by row? */
+static bool is_born_by_rows(const Walk *walk, const Cell *c)
+{
+    return !c->from && c->to && made_by_rows(walk, c);
+}
+
+/* The dying input that the largest result may lie over. */
+static void pick_pair(Walk *walk)
+{
+    const Cell *cell = walk->cell.at;
+    int64_t best = 0;
+    walk->under = -1;
+    walk->over = -1;
+    for (size_t i = 0; i < walk->cell.n; i++) {
+        for (size_t o = 0; o < walk->cell.n; o++) {
+            if (!dies(cell + i) || !is_born_by_rows(walk, cell + o))
+                continue;
+            const int64_t gain =
+                i64_min(cell[i].item->size, cell[o].item->size);
+            if (gain <= best)
+                continue;
+            best = gain;
+            walk->under = (int)i;
+            walk->over = (int)o;
+        }
+    }
+}
+
+/* The cell that the lane makes alone, from its first row on; -1: there is none. */
+static int lone_result(const Walk *walk, const Lane *lane)
+{
+    for (int i = 0; i < lane->ports; i++) {
+        const Port *port = walk->port.at + lane->port + i;
+        const Cell *c = walk->cell.at + port->cell;
+        if (port->write)
+            return c->from || c->n_makers != 1 ? -1 : port->cell;
+    }
+    return -1;
+}
+
+static void find_hosts(Walk *walk)
+{
+    for (size_t i = 0; i < walk->cell.n; i++) {
+        Cell *c = walk->cell.at + i;
+        const int32_t step = c->item->lent - 1;
+        if (is_inside(c) && c->n_makers && step >= walk->first)
+            c->host = lone_result(walk, walk->lane.at + step - walk->first);
+    }
+}
+
+void lanes_list(Walk *walk)
+{
+    for (int32_t s = walk->first; s < walk->end; s++)
+        add_lane(walk, s);
+    list_ports(walk);
+    pick_pair(walk);
+    find_hosts(walk);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The steps, items and operands of a range that becomes a stream, as a walk sees them: what
+ * stream.c and lanes.c share. */
+#ifndef INLAY_SCHEDULE_LANES_H
+#define INLAY_SCHEDULE_LANES_H
+
+#include "schedule/items.h"
+
+/* An operand of the range, its rule turned in the direction of the walk. */
+typedef struct Port {
+    int lane, cell;
+    const Touch *touch;
+    int64_t lane_from, lane_to; /* bytes of a pixel */
+    /* the item's row that is row 0 of the operand, in the direction of the walk */
+    int32_t base;
+    bool write, alike; /* alike: unit u reads or makes row base + u */
+} Port;
+
+typedef struct Lane { /* a step */
+    const Step *step;
+    int32_t units, made;
+    /* units that are made one after the other, where there are so many left */
+    int32_t burst;
+    int port,
+        ports; /* its operands, scratch left out: port[port .. port + ports - 1] */
+    bool last; /* writes what leaves the range */
+} Lane;
+
+typedef struct Cell { /* an item */
+    const Item *item;
+    int index;
+    bool from, to; /* made before, alive after */
+    int32_t rows,
+        keep; /* keep: most rows alive at once, with those of its guests */
+    int makers,
+        readers; /* ports, in Walk.maker and Walk.reader from these on */
+    int n_makers, n_readers;
+    int host; /* a cell made of this one in its place, -1: none */
+    /* rows are needed that would be overwritten there */
+    bool apart;
+} Cell;
+
+typedef struct Walk {
+    Arena *arena;
+    const Items *all;
+    int32_t first, end;
+    bool backward;
+    VEC(Lane) lane;
+    VEC(Port) port;
+    VEC(Cell) cell;
+    int *maker, *reader;
+    uint8_t *order;
+    int32_t calls, room;
+    int under, over; /* cells; -1 */
+    int64_t distance;
+    int64_t rings,
+        most; /* bytes of the rings so far; beyond which the walk is of no use */
+} Walk;
+
+/* Does it live within the range? Then it may be a ring. */
+static inline bool is_inside(const Cell *c)
+{
+    return !c->from && !c->to;
+}
+
+/* Fills in lanes, ports and cells, the pair of items that may overlap, and the hosts. */
+void lanes_list(Walk *walk);
+
+#endif
