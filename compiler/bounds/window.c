@@ -309,6 +309,14 @@ static void check_plain(Bounds *bounds, const inlay_window_params *params)
     }
 }
 
+/* Where an axis with its padding ends is reckoned in 32 bits. */
+static void check_ends(Bounds *bounds, const inlay_window_params *params)
+{
+    for (int i = 0; i < 3; i++)
+        bounds_narrow(bounds, sat_add(sat_add(params->in[i], params->pad[i]),
+                                      params->end[i]));
+}
+
 static void plain_conv(Bounds *bounds, const inlay_window_params *params,
                        int64_t weights)
 {
@@ -326,6 +334,7 @@ void bounds_conv_plain(Bounds *bounds)
 {
     const inlay_window_params *p = bounds->params;
     const int64_t taps = sizes_walked(bounds, 3, p->kernel);
+    check_ends(bounds, p);
     const int64_t pairs = product_of(bounds, p->ic, p->oc);
     plain_conv(bounds, p, product_of(bounds, p->groups, pairs, taps));
 }
@@ -333,6 +342,7 @@ void bounds_conv_plain(Bounds *bounds)
 static void plain_pool(Bounds *bounds, int input)
 {
     const inlay_window_params *p = bounds->params;
+    check_ends(bounds, p);
     check_plain(bounds, p);
     touch_plain_result(bounds, 0, "result", p->ic);
     touch_plain_input(bounds, input, p->ic);

@@ -285,6 +285,25 @@ static DeconvTaps deconv_taps(const Window *window)
     return taps;
 }
 
+/* Phases without a tap are filled up with zeros: are the weights packed not many times as large? */
+static bool phases_are_full(const Window *window)
+{
+    enum { MOST_TIMES = 64 };
+    const DeconvTaps taps = deconv_taps(window);
+    int64_t times = 1;
+    for (int i = 0; i < WINDOW_DIMS && times <= MOST_TIMES; i++)
+        times = i64_mul(times, i64_ceil_div(taps.phases[i], taps.all[i]));
+    return times <= MOST_TIMES;
+}
+
+/* The kernel that gathers weights packed by phases; depth has no groups there. */
+static bool can_gather(const Node *node, const Layer *layer)
+{
+    if (layer->window.spatial == 3 && layer->groups > 1)
+        return false;
+    return can_pack(node, layer) && phases_are_full(&layer->window);
+}
+
 static void lower_deconv_packed(Lower *lower, Node *node, const Layer *layer)
 {
     const Window *window = &layer->window;
@@ -315,7 +334,7 @@ void lower_conv_transpose(Lower *lower, Node *node)
     Window *window = &layer.window;
     layer.groups = groups_of(node, window->channels);
     layer.macs = macs_of(window, true, window->channels, layer.oc);
-    if ((window->spatial < 3 || layer.groups == 1) && can_pack(node, &layer)) {
+    if (can_gather(node, &layer)) {
         window_upright(window);
         lower_deconv_packed(lower, node, &layer);
     } else {

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/limits.h"
 #include "base/size.h"
 #include "kernels/copy.h"
 #include "ops/infer.h"
@@ -17,12 +18,42 @@ static bool is_unwanted(const Node *node)
     return node->n_out > 0 && !(node->op->flags & OP_CONTROL);
 }
 
+static bool is_made(const Lower *l, size_t from, const Tensor *tensor)
+{
+    if (tensor->view_of || tensor->value || !tensor_count(tensor))
+        return true;
+    for (size_t i = from; i < l->program->step.n; i++) {
+        const Step *step = l->program->step.at[i];
+        for (int k = 0; k < step->n_out; k++)
+            if (step->operand[k].tensor == tensor)
+                return true;
+    }
+    return false;
+}
+
+/* Of nothing an operator may make something, the mean of a channel without elements. */
+static void check_made(const Lower *l, size_t from, const Node *node)
+{
+    bool is_empty = false;
+    for (int i = 0; i < node->n_out; i++)
+        is_empty |= node->out[i] && !tensor_count(node->out[i]);
+    for (int i = 0; is_empty && i < node->n_out; i++)
+        if (node->out[i] && !is_made(l, from, node->out[i]))
+            fail_node(node, STATUS_UNSUPPORTED, NULL,
+                      "makes its result \"%s\" of a tensor without elements",
+                      node->out[i]->name);
+}
+
 void lower_node(Lower *l, Node *node)
 {
     Node *outer = l->node;
+    const size_t from = l->program->step.n;
+    if (is_unwanted(node))
+        return;
     l->node = node;
-    if (!is_unwanted(node))
-        node->op->lower(l, node);
+    node->op->lower(l, node);
+    if (!(node->op->flags & OP_CONTROL))
+        check_made(l, from, node);
     l->node = outer;
 }
 
@@ -166,6 +197,14 @@ void operand_window(Operand *operand, int32_t stride, int32_t pad,
         .pad = pad,
         .extent = extent,
     };
+}
+
+Rows *step_rows(const Step *step)
+{
+    if (step->units > LIMIT_ROWS)
+        fail_node(step->node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d rows", LIMIT_ROWS);
+    return NEW_ARRAY(step->lower->arena, Rows, step->units + 1);
 }
 
 /* What comes before a row that is needed later must stay, what comes after one that was needed

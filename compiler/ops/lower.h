@@ -54,6 +54,8 @@ void operand_window(Operand *operand, int32_t stride, int32_t pad,
 /* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the
  * `units`, and is kept, made monotone. */
 void operand_table(Operand *operand, int32_t units, Rows *rows);
+/* Such entries for the step's units, all empty; it has not more than LIMIT_ROWS. */
+Rows *step_rows(const Step *step);
 /* Operand.columns from a table of `taps` columns for each of n. */
 const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps,
                           const int32_t *index);

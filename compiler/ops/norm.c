@@ -275,7 +275,8 @@ static void lower_batchnorm_training(Lower *lower, Node *node, double epsilon)
 void lower_batchnorm(Lower *lower, Node *node)
 {
     const double epsilon = node_double(node, "epsilon", 1e-5f);
-    if (!tensor_count(node->out[0]))
+    const bool is_empty = !tensor_count(node->out[0]);
+    if (is_empty && !is_training(node))
         return;
     const DType type = node_type(node);
     for (int i = 1; i < 5; i++) {

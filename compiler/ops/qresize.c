@@ -43,15 +43,15 @@ static void image_rows(Operand *operand)
 }
 
 /* A row of the result needs the two rows that the table names, in its own image. */
-static void needed_rows(Lower *lower, Step *step,
-                        const inlay_qresize_params *params, const int32_t *row)
+static void needed_rows(Step *step, const inlay_qresize_params *params,
+                        const int32_t *row)
 {
     Operand *y = step->operand;
     Operand *x = step->operand + 1;
     image_rows(y);
     image_rows(x);
     step->units = y->rows;
-    Rows *rows = NEW_ARRAY(lower->arena, Rows, step->units + 1);
+    Rows *rows = step_rows(step);
     for (int32_t u = 0; u < step->units; u++) {
         const int32_t image = u / params->out;
         const int32_t at = u % params->out;
@@ -77,6 +77,6 @@ void lower_qresize(Lower *lower, Node *node)
     const int32_t *row = pairs_of(lower, step, node, 1);
     pairs_of(lower, step, node, 2);
     lower_quantum(lower, step, node);
-    needed_rows(lower, step, &params, row);
+    needed_rows(step, &params, row);
     step->macs = 4 * tensor_count(node->out[0]);
 }

@@ -411,7 +411,7 @@ static void tabulate(const Window *window, const Step *step, Operand *x,
 {
     const WindowAxis *depth = window->axis;
     const WindowAxis *row = depth + 1;
-    Rows *rows = NEW_ARRAY(step->lower->arena, Rows, step->units + 1);
+    Rows *rows = step_rows(step);
     for (int32_t u = 0; u < step->units; u++) {
         const int64_t plane = u / row->out;
         const int64_t image = plane / depth->out;

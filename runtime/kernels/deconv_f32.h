@@ -18,17 +18,8 @@
 
 #include "inlay.h"
 #include "kernels/conv_f32.h"
+#include "kernels/phase.h"
 #include "kernels/upright.h"
-
-static inline int32_t inlay_gcd(int32_t a, int32_t b)
-{
-    while (b) {
-        const int32_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
 
 /* One dimension: the phase of output place `at` (padding added). */
 typedef struct inlay_phase {
@@ -47,12 +38,9 @@ static inline inlay_phase inlay_phase_of(int32_t at, int32_t stride,
     inlay_phase f;
     f.step = dilation / g;
     f.phases = stride / g;
-    for (f.first = f.phases - 1; f.first >= 0; f.first--)
-        if (f.first * dilation % stride == at % stride)
-            break;
-    f.top = f.first < 0
-                ? 0
-                : (at - f.first * dilation) / stride - (taps - 1) * f.step;
+    f.first = inlay_first_tap(at, stride, dilation);
+    f.top = inlay_tap_place(at, f.first, stride, dilation);
+    f.top -= (taps - 1) * f.step;
     return f;
 }
 

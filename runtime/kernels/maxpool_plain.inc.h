@@ -7,20 +7,21 @@ static inline INLAY_T inlay_typed(maxpool_one)(const inlay_window_params *p,
                                                int32_t c, const int32_t *z,
                                                int64_t *where)
 {
-    int32_t k[3] = { 0, 0, 0 };
+    const inlay_taps taps = inlay_taps_of(p, z);
+    int32_t k[3];
     INLAY_T best = INLAY_LOWEST;
+    int more = inlay_tap_start(&taps, k);
     *where = -1;
-    do {
+    for (; more; more = inlay_tap_next(&taps, k)) {
         int32_t at[3];
         INLAY_T v;
-        if (!inlay_tap(p, z, k, at))
-            continue;
+        inlay_tap_at(p, z, k, at);
         v = x[inlay_at5(p->xs, n, c, at)];
         if (*where >= 0 && !(v > best))
             continue;
         best = v;
         *where = inlay_flat_index(p, n, c, at);
-    } while (inlay_next3(k, p->kernel));
+    }
     return best;
 }
 

@@ -17,7 +17,9 @@
 #include <math.h>
 
 #include "inlay.h"
+#include "inlay_memory.h"
 #include "kernels/act.h"
+#include "kernels/phase.h"
 
 typedef struct inlay_window_params {
     int32_t images;
@@ -37,19 +39,6 @@ typedef struct inlay_window_params {
     int32_t p;            /* exponent of the Lp norm */
     int32_t column_major; /* indices of maxima: storage order */
 } inlay_window_params;
-
-/* The input position of tap k of output z; 0: it lies outside. */
-static inline int inlay_tap(const inlay_window_params *p, const int32_t *z,
-                            const int32_t *k, int32_t *at)
-{
-    int32_t i;
-    for (i = 0; i < 3; i++) {
-        at[i] = z[i] * p->stride[i] - p->pad[i] + k[i] * p->dilation[i];
-        if (at[i] < 0 || at[i] >= p->in[i])
-            return 0;
-    }
-    return 1;
-}
 
 /* The next position of a box, last dimension fastest; 0 after the last. */
 static inline int inlay_next3(int32_t *z, const int32_t *box)
@@ -88,21 +77,104 @@ static inline int inlay_next5(const inlay_window_params *p, int32_t channels,
     return ++at->n < p->images;
 }
 
-/* As a gather: an input position meets output z at tap k where z + pad - k * dilation is a multiple
- * of the stride. */
-static inline int inlay_back_tap(const inlay_window_params *p, const int32_t *z,
-                                 const int32_t *k, int32_t *at)
+/* Taps of a window that meet the input: from the first, `by` apart, to the end. */
+typedef struct inlay_taps {
+    int32_t from[3];
+    int32_t by[3];
+    int32_t end[3];
+} inlay_taps;
+
+/* The first tap from k on that reaches a place `below` it; taps are `each` places apart. */
+static inline int32_t inlay_tap_above(int32_t below, int32_t each)
 {
+    return below > 0 ? (below - 1) / each + 1 : 0;
+}
+
+/* Those of output z. */
+static inline inlay_taps inlay_taps_of(const inlay_window_params *p,
+                                       const int32_t *z)
+{
+    inlay_taps taps;
     int32_t i;
     for (i = 0; i < 3; i++) {
-        const int32_t v = z[i] + p->pad[i] - k[i] * p->dilation[i];
-        if (v < 0 || v % p->stride[i])
-            return 0;
-        at[i] = v / p->stride[i];
-        if (at[i] >= p->in[i])
-            return 0;
+        const int32_t each = p->dilation[i];
+        const int32_t at = z[i] * p->stride[i] - p->pad[i];
+        const int32_t end = inlay_tap_above(p->in[i] - at, each);
+        taps.from[i] = inlay_tap_above(-at, each);
+        taps.by[i] = 1;
+        taps.end[i] = end < p->kernel[i] ? end : p->kernel[i];
     }
-    return 1;
+    return taps;
+}
+
+/* The first of the taps `first`, `first` + by and so on that is not below `least`. */
+static inline int32_t inlay_tap_from(int32_t first, int32_t by, int32_t least)
+{
+    if (least <= first)
+        return first;
+    return first + inlay_tap_above(least - first, by) * by;
+}
+
+/* The same of a transposed convolution, as a gather. */
+static inline inlay_taps inlay_taps_back(const inlay_window_params *p,
+                                         const int32_t *z)
+{
+    inlay_taps taps;
+    int32_t i;
+    for (i = 0; i < 3; i++) {
+        const int32_t each = p->dilation[i];
+        const int32_t by = p->stride[i] / inlay_gcd(p->stride[i], each);
+        const int32_t at = z[i] + p->pad[i];
+        const int64_t beyond = at - (int64_t)(p->in[i] - 1) * p->stride[i];
+        const int32_t below = beyond > 0 ? (int32_t)beyond : 0;
+        const int32_t least = inlay_tap_above(below, each);
+        const int32_t first = inlay_first_tap(at, p->stride[i], each);
+        const int32_t end = first < 0 ? 0 : at / each + 1;
+        taps.from[i] = inlay_tap_from(first, by, least);
+        taps.by[i] = by;
+        taps.end[i] = end < p->kernel[i] ? end : p->kernel[i];
+    }
+    return taps;
+}
+
+/* Goes to the first tap; 0: there is none. */
+static inline int inlay_tap_start(const inlay_taps *taps, int32_t *k)
+{
+    memcpy(k, taps->from, sizeof taps->from);
+    return k[0] < taps->end[0] && k[1] < taps->end[1] && k[2] < taps->end[2];
+}
+
+/* Goes to the next one, the last dimension fastest; 0: that was the last. */
+static inline int inlay_tap_next(const inlay_taps *taps, int32_t *k)
+{
+    int32_t i;
+    for (i = 2; i >= 0; i--) {
+        if (taps->end[i] - k[i] > taps->by[i]) {
+            k[i] += taps->by[i];
+            return 1;
+        }
+        k[i] = taps->from[i];
+    }
+    return 0;
+}
+
+/* Where the tap of output z lies in the input. */
+static inline void inlay_tap_at(const inlay_window_params *p, const int32_t *z,
+                                const int32_t *k, int32_t *at)
+{
+    int32_t i;
+    for (i = 0; i < 3; i++)
+        at[i] = z[i] * p->stride[i] - p->pad[i] + k[i] * p->dilation[i];
+}
+
+/* The same of a transposed convolution. */
+static inline void inlay_tap_back(const inlay_window_params *p,
+                                  const int32_t *z, const int32_t *k,
+                                  int32_t *at)
+{
+    int32_t i;
+    for (i = 0; i < 3; i++)
+        at[i] = (z[i] + p->pad[i] - k[i] * p->dilation[i]) / p->stride[i];
 }
 
 /* Where an element stands in its NCHW tensor; columns before rows where column_major. */
@@ -117,16 +189,23 @@ static inline int64_t inlay_flat_index(const inlay_window_params *p, int32_t n,
     return from + ((int64_t)z[0] * p->in[1] + z[1]) * p->in[2] + z[2];
 }
 
-/* Does tap k of output z lie in x or its padding? */
-static inline int inlay_tap_padded(const inlay_window_params *p,
-                                   const int32_t *z, const int32_t *k)
+/* How many taps of output z lie in x, or, where they count, in its padding. */
+static inline int64_t inlay_taps_counted(const inlay_window_params *p,
+                                         const inlay_taps *taps,
+                                         const int32_t *z)
 {
+    int64_t count = 1;
     int32_t i;
-    for (i = 0; i < 3; i++)
-        if (z[i] * p->stride[i] - p->pad[i] + k[i] * p->dilation[i] >=
-            p->in[i] + p->end[i])
-            return 0;
-    return 1;
+    for (i = 0; i < 3; i++) {
+        const int32_t at = z[i] * p->stride[i] - p->pad[i];
+        const int32_t room = p->in[i] + p->end[i] - at;
+        const int32_t all = inlay_tap_above(room, p->dilation[i]);
+        int32_t n = taps->end[i] - taps->from[i];
+        if (p->count_pad)
+            n = all < p->kernel[i] ? all : p->kernel[i];
+        count *= n > 0 ? n : 0;
+    }
+    return count;
 }
 
 /* Tap k as an index of the weights. */

@@ -2,47 +2,38 @@
  * Plain convolution, transposed convolution, mean and Lp norm for one element type. Included by
  * window_plain.h. */
 
-/* One element without its bias; w: at the weights of its channel. */
-static inline INLAY_T inlay_typed(conv_sum)(const inlay_window_params *p,
-                                            const INLAY_T *x, const INLAY_T *w,
-                                            int32_t n, int32_t group,
-                                            const int32_t *z)
+/* One element without its bias. w: at the weights of its channel; transposed: at those of the first
+ * channel of x in its group. */
+INLAY_INLINE INLAY_T inlay_typed(conv_sum)(const inlay_window_params *p,
+                                           const INLAY_T *x, const INLAY_T *w,
+                                           const inlay_place5 *to,
+                                           const int transposed)
 {
-    const int64_t taps = inlay_tap_count(p);
-    int32_t k[3] = { 0, 0, 0 };
+    const int32_t *z = to->z;
+    const int32_t first = to->c / p->oc * p->ic;
+    const int64_t all = inlay_tap_count(p);
+    const int64_t next = transposed ? p->oc * all : all;
+    inlay_taps taps;
+    int32_t k[3];
     INLAY_T sum = 0;
-    do {
+    int more;
+    if (transposed)
+        taps = inlay_taps_back(p, z);
+    else
+        taps = inlay_taps_of(p, z);
+    more = inlay_tap_start(&taps, k);
+    for (; more; more = inlay_tap_next(&taps, k)) {
         const INLAY_T *tap = w + inlay_tap_index(p, k);
         int32_t at[3], i;
-        if (!inlay_tap(p, z, k, at))
-            continue;
+        if (transposed)
+            inlay_tap_back(p, z, k, at);
+        else
+            inlay_tap_at(p, z, k, at);
         for (i = 0; i < p->ic; i++) {
-            const int32_t c = group * p->ic + i;
-            sum += x[inlay_at5(p->xs, n, c, at)] * tap[i * taps];
+            const int64_t from = inlay_at5(p->xs, to->n, first + i, at);
+            sum += x[from] * tap[i * next];
         }
-    } while (inlay_next3(k, p->kernel));
-    return sum;
-}
-
-/* The same of a transposed convolution; w: at the weights of the group's first input channel. */
-static inline INLAY_T inlay_typed(deconv_sum)(const inlay_window_params *p,
-                                              const INLAY_T *x,
-                                              const INLAY_T *w, int32_t n,
-                                              int32_t group, const int32_t *z)
-{
-    const int64_t taps = inlay_tap_count(p);
-    int32_t k[3] = { 0, 0, 0 };
-    INLAY_T sum = 0;
-    do {
-        const INLAY_T *tap = w + inlay_tap_index(p, k);
-        int32_t at[3], i;
-        if (!inlay_back_tap(p, z, k, at))
-            continue;
-        for (i = 0; i < p->ic; i++) {
-            const int32_t c = group * p->ic + i;
-            sum += x[inlay_at5(p->xs, n, c, at)] * tap[i * p->oc * taps];
-        }
-    } while (inlay_next3(k, p->kernel));
+    }
     return sum;
 }
 
@@ -55,12 +46,11 @@ INLAY_INLINE INLAY_T inlay_typed(conv_one)(const inlay_window_params *p,
     const int64_t taps = inlay_tap_count(p);
     const int32_t group = at->c / p->oc;
     const int32_t own = at->c % p->oc;
-    if (transposed) {
+    if (transposed)
         w += ((int64_t)group * p->ic * p->oc + own) * taps;
-        return inlay_typed(deconv_sum)(p, x, w, at->n, group, at->z);
-    }
-    w += at->c * (p->ic * taps);
-    return inlay_typed(conv_sum)(p, x, w, at->n, group, at->z);
+    else
+        w += at->c * (p->ic * taps);
+    return inlay_typed(conv_sum)(p, x, w, at, transposed);
 }
 
 INLAY_INLINE int inlay_typed(conv_any)(void *const *base, const inlay_step *s,
@@ -128,19 +118,18 @@ INLAY_INLINE INLAY_T inlay_typed(sumpool_one)(const inlay_window_params *p,
                                               const inlay_place5 *to,
                                               const int mean)
 {
-    int32_t k[3] = { 0, 0, 0 };
-    int32_t count = 0;
+    const inlay_taps taps = inlay_taps_of(p, to->z);
+    const int64_t count = inlay_taps_counted(p, &taps, to->z);
+    int32_t k[3];
     INLAY_T sum = 0;
-    do {
+    int more = inlay_tap_start(&taps, k);
+    for (; more; more = inlay_tap_next(&taps, k)) {
         int32_t at[3];
-        if (inlay_tap(p, to->z, k, at)) {
-            const INLAY_T v = x[inlay_at5(p->xs, to->n, to->c, at)];
-            sum += mean ? v : inlay_typed(lp_power)(v, p->p);
-            count++;
-        } else if (p->count_pad && inlay_tap_padded(p, to->z, k)) {
-            count++;
-        }
-    } while (inlay_next3(k, p->kernel));
+        INLAY_T v;
+        inlay_tap_at(p, to->z, k, at);
+        v = x[inlay_at5(p->xs, to->n, to->c, at)];
+        sum += mean ? v : inlay_typed(lp_power)(v, p->p);
+    }
     if (!mean)
         return inlay_typed(lp_root)(sum, p->p);
     return count ? sum / (INLAY_T)count : 0;

@@ -64,6 +64,13 @@ def standard(m, r):
         m.case('RoiAlign', [m.feed(x), m.feed(huge), m.const(A([4], [0] * 4), 'int64')], A([4, 1, 1, 1], [0, 0, 0, last]), mode=mode, kind='huge ' + mode)
 
 
+def trained_on_nothing(m, r):
+    """The mean of no elements is no number, and so is what it is mixed with."""
+    x, nan = A([2, 3, 0, 5], []), A([3], [math.nan] * 3)
+    numbers = [m.feed(r.floats(3, low=0.5, high=1)) for _ in range(4)]
+    m.case('BatchNormalization', [m.feed(x)] + numbers, x, nan, nan, training_mode=1)
+
+
 def capped_attention(m, r):
     """The cap bends the scores before the mask is added: a key that the mask hides is not seen."""
     q, k, v = (r.floats(1, 1, n, 4, low=-2, high=2) for n in (2, 3, 3))
@@ -283,7 +290,7 @@ def drawn(m, r):
             m.case('Multinomial', [m.feed(x, t)], (u, build([2, 9], lambda b, i: pick(lines(x)[b], unit(2.5, 9 * b + i, bits)))), sample_size=9, dtype=onnx.CODES[u], seed=2.5, kind='%s to %s' % (t, u))
 
 
-GROUPS = [standard, capped_attention, capped_attention_23, gated, bits, doubles, integers, drawn]
+GROUPS = [standard, trained_on_nothing, capped_attention, capped_attention_23, gated, bits, doubles, integers, drawn]
 
 
 def judge_refused(t, inlay, domain, op, ins, outs, attrs, words):

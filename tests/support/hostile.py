@@ -111,6 +111,14 @@ def windows(op, k):
                (1, 1, 8, 8), (1, 1, 8, 8), weights)
 
 
+def strides(stride, dilation=1, images=1):
+    """Far more places than taps: rows between those of a transposed convolution, or before the first."""
+    weights = [make_tensor('w', F32, [2, 2, 3, 3], b'\0' * 144)]
+    if images > 1:
+        return one(make_node('Conv', ['x', 'w'], ['y'], pads=[stride, 0, 0, 0]), (images, 2, 5, 6), (images, 2, stride + 3, 4), weights)
+    return one(make_node('ConvTranspose', ['x', 'w'], ['y'], strides=[stride, 2], dilations=[dilation, 1]), (1, 2, 5, 6), (1, 2, 4 * stride + 2 * dilation + 1, 13), weights)
+
+
 def attributes(n):
     return one(make_node('Relu', ['x'], ['y'], **{'a%d' % i: i for i in range(n)}))
 
@@ -176,7 +184,7 @@ CASES = [
     (ranges, [10, 1 << 20, 1 << 31, 1 << 62]), (windows, [(op, k) for op in ('Conv', 'MaxPool', 'AveragePool') for k in (1, 100, 10000, 1 << 30)]),
     (attributes, [100, 10000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
     (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
-    (many_weights, [1000, 4000]),
+    (many_weights, [1000, 4000]), (strides, [50000, 65536, 80000, (65536, 65535), 1 << 20, (1 << 24, 1, 2), (1 << 28, 1, 2)]),
 ]
 
 

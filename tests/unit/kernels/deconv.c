@@ -169,9 +169,112 @@ static void plain_form(void **state)
     }
 }
 
+/* A dimension of random sizes, also large ones. */
+static void rnd_dimension(inlay_window_params *p, int i)
+{
+    const uint32_t most = rnd(4) ? 7 : 40;
+    p->in[i] = 1 + (int32_t)rnd(most);
+    p->kernel[i] = 1 + (int32_t)rnd(most);
+    p->stride[i] = 1 + (int32_t)rnd(most);
+    p->dilation[i] = 1 + (int32_t)rnd(most);
+    p->pad[i] = (int32_t)rnd(most);
+}
+
+/* Is k one of the taps of dimension i? */
+static bool is_tap(const inlay_taps *taps, int i, int32_t k)
+{
+    const int32_t more = k - taps->from[i];
+    return more >= 0 && k < taps->end[i] && more % taps->by[i] == 0;
+}
+
+/* The taps that meet the input are those that each by itself is seen to meet it. */
+static void taps_met(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        inlay_window_params p;
+        int32_t z[3];
+        for (int i = 0; i < 3; i++) {
+            rnd_dimension(&p, i);
+            z[i] = (int32_t)rnd(100);
+        }
+        const inlay_taps taps = inlay_taps_of(&p, z);
+        const inlay_taps back = inlay_taps_back(&p, z);
+        for (int i = 0; i < 3; i++)
+            for (int32_t k = 0; k < p.kernel[i]; k++) {
+                const int32_t far = k * p.dilation[i];
+                const int32_t at = z[i] * p.stride[i] - p.pad[i] + far;
+                const int32_t from = z[i] + p.pad[i] - far;
+                const bool meets = from >= 0 && from % p.stride[i] == 0 &&
+                                   from / p.stride[i] < p.in[i];
+                assert_int_equal(is_tap(&taps, i, k), at >= 0 && at < p.in[i]);
+                assert_int_equal(is_tap(&back, i, k), meets);
+            }
+    }
+}
+
+/* What would not fit 32 bits on the way. */
+static void large_strides(void **state)
+{
+    (void)state;
+    const int32_t stride = 1 << 20;
+    assert_int_equal(inlay_first_tap(5 * stride + 7, stride, 1), 7);
+    assert_int_equal(inlay_first_tap(stride - 1, stride, stride - 1), 1);
+    assert_int_equal(inlay_first_tap(1, stride, stride - 1), stride - 1);
+    assert_int_equal(inlay_first_tap(7, stride, 6), -1);
+    assert_int_equal(inlay_tap_place(1, stride - 1, stride, stride - 1),
+                     2 - stride);
+}
+
+/* A million taps, of which no result meets more than eight: the others cost nothing. */
+static void far_more_taps(void **state)
+{
+    enum { TAPS = 100, OUT = TAPS + 1 };
+    (void)state;
+    const inlay_window_params p = {
+        .images = 1,
+        .groups = 1,
+        .ic = 1,
+        .oc = 1,
+        .in = { 2, 2, 2 },
+        .out = { OUT, OUT, OUT },
+        .kernel = { TAPS, TAPS, TAPS },
+        .stride = { 1, 1, 1 },
+        .dilation = { 1, 1, 1 },
+        .xs = { 8, 8, 4, 2, 1 },
+        .ys = { OUT * OUT * OUT, OUT * OUT * OUT, OUT * OUT, OUT, 1 },
+    };
+    float x[8];
+    float *w = malloc(TAPS * TAPS * TAPS * sizeof *w);
+    float *y = malloc(OUT * OUT * OUT * sizeof *y);
+    for (int i = 0; i < 8; i++)
+        x[i] = 1.0f;
+    for (int i = 0; i < TAPS * TAPS * TAPS; i++)
+        w[i] = 1.0f;
+    void *base[3] = { y, x, w };
+    const inlay_ref ref[4] = { { .cap = 1, .base = 0 },
+                               { .cap = 1, .base = 1 },
+                               { .cap = 1, .base = 2 },
+                               { .cap = 1, .base = INLAY_NONE } };
+    const inlay_step s = { inlay_deconv_plain_f32, &p, ref, 1, 0 };
+    assert_int_equal(inlay_deconv_plain_f32(base, &s, 0, 1), 0);
+    for (int i = 0; i < OUT * OUT * OUT; i++) {
+        float want = 1.0f;
+        for (int place = i, k = 0; k < 3; k++, place /= OUT)
+            if (place % OUT && place % OUT != TAPS)
+                want *= 2.0f;
+        assert_true(y[i] == want);
+    }
+    free(w);
+    free(y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(random_phases),
-                                        cmocka_unit_test(plain_form) };
+                                        cmocka_unit_test(plain_form),
+                                        cmocka_unit_test(taps_met),
+                                        cmocka_unit_test(large_strides),
+                                        cmocka_unit_test(far_more_taps) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
