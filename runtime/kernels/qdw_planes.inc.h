@@ -52,14 +52,6 @@ static inline void inlay_qplane_weight(const inlay_qplanes *planes, int16_t *w,
     w[h * planes->extent + e] = number;
 }
 
-static inline int inlay_qplanes_three(const inlay_qplanes *planes,
-                                      int32_t channel)
-{
-    (void)planes;
-    (void)channel;
-    return 0;
-}
-
 /* The sums of two pixels over rows of three columns. */
 INLAY_INLINE void inlay_qplane_three(const inlay_qplanes *planes,
                                      const int16_t *x, const int16_t *w,
@@ -136,6 +128,16 @@ static inline void inlay_qplanes_fours(const inlay_qplanes *planes,
         inlay_qplanes_signs(planes, at, e, n, INLAY_QUNSIGNED);
 }
 
+#endif
+
+#if INLAY_QDSP && defined __ARM_FP && (__ARM_FP & 4)
+#include "kernels/qdw_three.inc.h"
+#else
+static inline int32_t inlay_qplanes_three(const inlay_qplanes *planes)
+{
+    (void)planes;
+    return 0;
+}
 #endif
 
 /* ---- what lies in scratch ---- */
@@ -280,13 +282,13 @@ static inline void inlay_qplanes_tile(inlay_qplanes *planes, int32_t c,
     planes->c = c;
     planes->n = n;
     planes->first = c * planes->params->sw - planes->params->pw;
-    inlay_qplanes_fill(planes);
-    for (channel = 0; channel < channels; channel += 4) {
+    channel = inlay_qplanes_three(planes);
+    if (channel < channels)
+        inlay_qplanes_fill(planes);
+    for (; channel < channels; channel += 4) {
         const int32_t left = channels - channel;
         const int32_t some = left < 4 ? left : 4;
         inlay_qplanes_numbers(planes, channel, some);
-        if (inlay_qplanes_three(planes, channel))
-            continue;
         inlay_qplanes_weights(planes, channel, some);
         for (i = 0; i < some; i++)
             inlay_qplanes_channel(planes, channel + i, i);

@@ -33,6 +33,7 @@ static void buffer_free(Buffer *b)
 typedef struct Net {
     inlay_qpacked_params p;
     bool depthwise, w_signed, late_zero;
+    bool usual; /* depthwise as networks have it: see set_usual */
     int images, channels, padded;
     int cap, x_pix, y_pix;
     int bias_step; /* of random biases */
@@ -172,6 +173,44 @@ static void set_numbers(Net *n)
         (p->out == INLAY_QOUT_I32 || p->out == INLAY_QOUT_F32) && rnd(2);
     n->zx = (uint8_t)rnd(256);
     p->zero = (n->zx ^ p->flip) - p->minus;
+}
+
+/* A window of 3 x 3, weights without zero points, bytes without narrower bounds. */
+static void set_usual(Net *n)
+{
+    inlay_qpacked_params *p = &n->p;
+    n->usual = true;
+    n->depthwise = true;
+    p->id = p->od = p->kd = 1;
+    p->pd = 0;
+    p->kh = p->kw = 3;
+    p->dh = p->dw = 1;
+    p->sw = 1 + (int32_t)rnd(2);
+    p->ih = 1 + (int32_t)rnd(5);
+    p->iw = 1 + (int32_t)rnd(12);
+    p->ph = 1 + (int32_t)rnd(2);
+    p->pw = 1 + (int32_t)rnd(4);
+    p->oh = (p->ih + 2 * p->ph - 3) / p->sh + 1;
+    p->ow = (p->iw + 2 * p->pw - 3) / p->sw + 1;
+    p->groups = 4 + (int32_t)rnd(7);
+    p->ic = p->oc = 1;
+    n->channels = p->groups;
+    n->padded = inlay_up4(p->groups);
+}
+
+/* Its numbers. */
+static void set_usual_numbers(Net *n)
+{
+    inlay_qpacked_params *p = &n->p;
+    p->minus = 128;
+    p->zero = (n->zx ^ p->flip) - p->minus;
+    if (p->out != INLAY_QOUT_U8)
+        p->out = INLAY_QOUT_I8;
+    p->lo = p->out == INLAY_QOUT_I8 ? -128 : 0;
+    p->hi = p->lo + 255;
+    p->wide = 0;
+    p->gather = 2 * (int32_t)rnd(9);
+    n->late_zero = false;
 }
 
 /* Weights packed in sixteens; where windows can be read as they lie, they need not be gathered. */
@@ -315,7 +354,7 @@ static void fill_weights(Net *n)
 static void random_values(Net *n)
 {
     const bool single = rnd(2);
-    const bool none = rnd(2);
+    const bool none = n->usual || rnd(2);
     n->given = calloc((size_t)n->channels, sizeof(int32_t));
     n->zw = calloc((size_t)n->channels, sizeof(int32_t));
     n->given_scale = calloc((size_t)n->channels, sizeof(float));
@@ -347,7 +386,7 @@ static size_t scratch_bytes(const Net *n)
     return p->gather ? (size_t)inlay_qplanes_bytes(p) : 0;
 }
 
-static void random_net(Net *n)
+static void random_net(Net *n, bool usual)
 {
     memset(n, 0, sizeof *n);
     inlay_qpacked_params *p = &n->p;
@@ -355,8 +394,13 @@ static void random_net(Net *n)
         set_window(p);
     while (p->oh < 1 || p->ow < 1 || p->od < 1);
     set_channels(n);
+    if (usual)
+        set_usual(n);
     set_numbers(n);
-    set_deep(n);
+    if (usual)
+        set_usual_numbers(n);
+    else
+        set_deep(n);
     random_values(n);
     n->images = 1 + (int)rnd(2);
     n->backward = rnd(2);
@@ -398,6 +442,7 @@ static void run(Net *n)
     inlay_qpacked_params *p = &n->p;
     const bool floats = p->out == INLAY_QOUT_F32;
     const bool wide = floats || p->out == INLAY_QOUT_I32;
+    const bool each_zero = p->scales > 1 && !n->usual;
     const int32_t rows = n->images * p->od * p->oh;
     void *base[] = {
         n->y.at,
@@ -405,7 +450,7 @@ static void run(Net *n)
         n->packed,
         n->bias,
         p->out == INLAY_QOUT_I32 ? NULL : (void *)n->scale,
-        p->scales > 1 ? (void *)n->zeros : NULL,
+        each_zero ? (void *)n->zeros : NULL,
         n->late_zero ? (void *)n->sums : NULL,
         n->late_zero ? (void *)&n->zx : NULL,
         floats ? (void *)&n->sx : NULL,
@@ -425,7 +470,7 @@ static void run(Net *n)
         n->depthwise ? inlay_qdwconv_packed : inlay_qconv_packed;
     const inlay_step s = { kernel, p, ref, rows, n->backward };
     const int32_t middle = (int32_t)rnd((uint32_t)rows + 1);
-    if (p->scales > 1)
+    if (each_zero)
         p->zw = 99; /* each channel has its own */
     kernel(base, &s, n->backward ? middle : 0, n->backward ? rows : middle);
     kernel(base, &s, n->backward ? 0 : middle, n->backward ? middle : rows);
@@ -457,12 +502,11 @@ static void check_element(const Net *n, size_t at, int32_t sum, int o)
     assert_int_equal(number(n->y.at[at], p->out == INLAY_QOUT_I8), (int)q);
 }
 
-static void sums_are_exact(void **state)
+static void check_sums(int rounds, bool usual)
 {
-    (void)state;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < rounds; i++) {
         Net n;
-        random_net(&n);
+        random_net(&n, usual);
         run(&n);
         const inlay_qpacked_params *p = &n.p;
         for (int r = 0; r < n.images * p->od * p->oh; r++)
@@ -476,6 +520,18 @@ static void sums_are_exact(void **state)
     }
 }
 
+static void sums_are_exact(void **state)
+{
+    (void)state;
+    check_sums(1500, false);
+}
+
+static void usual_depthwise_is_exact(void **state)
+{
+    (void)state;
+    check_sums(600, true);
+}
+
 /* Numbers at their ends: where products of pairs are summed in 16 bits, these do not fit. */
 static void ends_do_not_saturate(void **state)
 {
@@ -483,7 +539,7 @@ static void ends_do_not_saturate(void **state)
     for (int i = 0; i < 40; i++) {
         Net n;
         do {
-            random_net(&n);
+            random_net(&n, false);
             if (n.depthwise || n.p.wide || n.p.out != INLAY_QOUT_I32)
                 free_net(&n);
         } while (n.depthwise || n.p.wide || n.p.out != INLAY_QOUT_I32);
@@ -502,6 +558,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(usual_depthwise_is_exact),
         cmocka_unit_test(ends_do_not_saturate),
     };
 #ifdef __AVX512VNNI__
