@@ -186,18 +186,15 @@ static inline void inlay_qmatmul_matrix(inlay_qproduct *m, int32_t batch)
     }
 }
 
-/* Operands: y, a, b, za, zb, sa, sb, sy, zy. The whole product is one unit. */
-static inline int inlay_qmatmul(void *const *base, const inlay_step *s,
-                                int32_t r0, int32_t r1)
+/* All but the matrices. */
+static inline inlay_qproduct inlay_qproduct_of(void *const *base,
+                                               const inlay_step *s)
 {
     const inlay_qmatmul_params *p = (const inlay_qmatmul_params *)s->params;
     const float *sy = (const float *)inlay_at(base, s, 7);
     const uint8_t *zy = (const uint8_t *)inlay_at(base, s, 8);
-    int32_t batches = 1;
-    int32_t d, batch;
     inlay_qproduct m;
-    (void)r0;
-    (void)r1;
+    memset(&m, 0, sizeof m);
     m.p = p;
     m.y = inlay_at(base, s, 0);
     m.za = (const uint8_t *)inlay_at(base, s, 3);
@@ -206,8 +203,20 @@ static inline int inlay_qmatmul(void *const *base, const inlay_step *s,
     m.sb = (const float *)inlay_at(base, s, 6);
     m.out = inlay_qout_of(p->out, p->lo, p->hi, NULL, sy, zy);
     m.out.sb_step = p->sb > 1;
-    for (d = 0; d < p->rank; d++)
-        batches *= p->dims[d];
+    return m;
+}
+
+/* Operands: y, a, b, za, zb, sa, sb, sy, zy. The whole product is one unit. */
+static inline int inlay_qmatmul(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1)
+{
+    inlay_qproduct m = inlay_qproduct_of(base, s);
+    int32_t batches = 1;
+    int32_t d, batch;
+    (void)r0;
+    (void)r1;
+    for (d = 0; d < m.p->rank; d++)
+        batches *= m.p->dims[d];
     for (batch = 0; batch < batches; batch++) {
         m.a = (const uint8_t *)inlay_at(base, s, 1);
         m.b = (const uint8_t *)inlay_at(base, s, 2);
@@ -275,35 +284,67 @@ static inline void inlay_qconv_each(const inlay_qconv_params *p,
     }
 }
 
+/* The weights of tap `tap`, at the first channel of the block. */
+static inline const uint8_t *inlay_qconv_weights(void *const *base,
+                                                 const inlay_step *s,
+                                                 const inlay_qconv_block *k,
+                                                 ptrdiff_t tap)
+{
+    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
+    const uint8_t *w = (const uint8_t *)inlay_at(base, s, 2);
+    const ptrdiff_t taps = (ptrdiff_t)p->kd * p->kh * p->kw;
+    if (inlay_qconv_depthwise(p))
+        return w + tap * p->groups + k->group;
+    return w + (k->group * taps + tap) * p->ic * p->oc + k->o;
+}
+
+/* Adds one tap; x, w: at the first channel. Returns the sum of what was multiplied. */
+static inline int32_t inlay_qconv_add(void *const *base, const inlay_step *s,
+                                      const inlay_qconv_block *k,
+                                      const uint8_t *x, const uint8_t *w)
+{
+    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
+    if (inlay_qconv_depthwise(p)) {
+        inlay_qconv_each(p, k, x, w, (const uint8_t *)inlay_at(base, s, 4));
+        return 0;
+    }
+    return inlay_qdot(k->acc, k->n, x, p->ic, k->zx, p->signs & 1, w, p->oc,
+                      p->signs >> 1 & 1);
+}
+
 /* Adds the taps of one row of the window; row: of x, tap: the first. */
 static inline int32_t inlay_qconv_row(void *const *base, const inlay_step *s,
                                       const inlay_qconv_block *k,
                                       const uint8_t *row, ptrdiff_t tap)
 {
     const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
-    const uint8_t *w = (const uint8_t *)inlay_at(base, s, 2);
-    const uint8_t *zw = (const uint8_t *)inlay_at(base, s, 4);
-    const int32_t taps = p->kd * p->kh * p->kw;
-    const int depthwise = inlay_qconv_depthwise(p);
-    const ptrdiff_t step = (ptrdiff_t)p->ic * p->oc;
-    const ptrdiff_t first = (ptrdiff_t)k->group * taps + tap;
     int32_t sum = 0;
     int32_t i, at;
     row += (ptrdiff_t)k->group * p->ic;
-    if (depthwise)
-        w += tap * p->groups + k->group;
-    else
-        w += first * step + k->o;
-    for (i = 0; i < p->kw; i++, w += depthwise ? p->groups : step) {
-        const uint8_t *x;
+    for (i = 0; i < p->kw; i++) {
         if (!inlay_qconv_tap(k->column, p->sw, p->pw, i, p->dw, p->iw, &at))
             continue;
-        x = row + (ptrdiff_t)at * s->ref[1].pix;
-        if (depthwise)
-            inlay_qconv_each(p, k, x, w, zw);
-        else
-            sum += inlay_qdot(k->acc, k->n, x, p->ic, k->zx, p->signs & 1, w,
-                              p->oc, p->signs >> 1 & 1);
+        sum += inlay_qconv_add(base, s, k, row + (ptrdiff_t)at * s->ref[1].pix,
+                               inlay_qconv_weights(base, s, k, tap + i));
+    }
+    return sum;
+}
+
+/* Adds the taps of a plane of the window; plane: of x, tap: the first. */
+static inline int32_t inlay_qconv_plane(void *const *base, const inlay_step *s,
+                                        const inlay_qconv_block *k,
+                                        int32_t plane, ptrdiff_t tap)
+{
+    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
+    const int32_t h = k->row % p->oh;
+    int32_t sum = 0;
+    int32_t i, row;
+    for (i = 0; i < p->kh; i++, tap += p->kw) {
+        const uint8_t *x;
+        if (!inlay_qconv_tap(h, p->sh, p->ph, i, p->dh, p->ih, &row))
+            continue;
+        x = (const uint8_t *)inlay_row(base, s, 1, plane * p->ih + row);
+        sum += inlay_qconv_row(base, s, k, x, tap);
     }
     return sum;
 }
@@ -313,37 +354,42 @@ static inline int32_t inlay_qconv_sums(void *const *base, const inlay_step *s,
                                        const inlay_qconv_block *k)
 {
     const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
-    const int32_t h = k->row % p->oh;
     const int32_t z = k->row / p->oh % p->od;
     const int32_t image = k->row / p->oh / p->od;
     int32_t sum = 0;
-    int32_t i, j, plane, row;
+    int32_t i, plane;
     for (i = 0; i < p->kd; i++) {
+        const ptrdiff_t tap = (ptrdiff_t)i * p->kh * p->kw;
         if (!inlay_qconv_tap(z, p->sd, p->pd, i, p->dd, p->id, &plane))
             continue;
-        plane += image * p->id;
-        for (j = 0; j < p->kh; j++) {
-            const ptrdiff_t tap = (ptrdiff_t)(i * p->kh + j) * p->kw;
-            const uint8_t *x;
-            if (!inlay_qconv_tap(h, p->sh, p->ph, j, p->dh, p->ih, &row))
-                continue;
-            x = (const uint8_t *)inlay_row(base, s, 1, plane * p->ih + row);
-            sum += inlay_qconv_row(base, s, k, x, tap);
-        }
+        sum += inlay_qconv_plane(base, s, k, image * p->id + plane, tap);
     }
     return sum;
 }
 
-/* Makes a block of y; q has all but the scales of the weights. */
+/* Stores the sums of a block whose first channel is `first`; q has all but the scales of the
+ * weights. */
+static inline void inlay_qconv_end(void *const *base, const inlay_step *s,
+                                   const inlay_qconv_block *k, int32_t first,
+                                   inlay_qout *q)
+{
+    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
+    const float *sw = (const float *)inlay_at(base, s, 6);
+    const ptrdiff_t pixel = (ptrdiff_t)k->column * s->ref[0].pix;
+    q->sb = sw;
+    if (sw && p->sw_count > 1)
+        q->sb += first;
+    inlay_qstore(q, inlay_row(base, s, 0, k->row), pixel + first, k->acc, k->n);
+}
+
+/* Makes such a block. */
 static inline void inlay_qconv_make(void *const *base, const inlay_step *s,
                                     inlay_qconv_block *k, int32_t first,
                                     inlay_qout *q)
 {
     const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
     const uint8_t *zw = (const uint8_t *)inlay_at(base, s, 4);
-    const float *sw = (const float *)inlay_at(base, s, 6);
     const int32_t *bias = (const int32_t *)inlay_at(base, s, 9);
-    const ptrdiff_t pixel = (ptrdiff_t)k->column * s->ref[0].pix;
     int32_t acc[INLAY_QBLOCK];
     int32_t j, sum;
     for (j = 0; j < k->n; j++)
@@ -352,10 +398,25 @@ static inline void inlay_qconv_make(void *const *base, const inlay_step *s,
     sum = inlay_qconv_sums(base, s, k);
     if (zw && !inlay_qconv_depthwise(p))
         inlay_qzero(acc, k->n, sum, zw, p->zw, first, p->signs >> 1 & 1);
-    q->sb = sw;
-    if (sw && p->sw_count > 1)
-        q->sb += first;
-    inlay_qstore(q, inlay_row(base, s, 0, k->row), pixel + first, acc, k->n);
+    inlay_qconv_end(base, s, k, first, q);
+}
+
+/* All channels of a pixel. */
+static inline void inlay_qconv_pixel(void *const *base, const inlay_step *s,
+                                     inlay_qconv_block *k, inlay_qout *q)
+{
+    const inlay_qconv_params *p = (const inlay_qconv_params *)s->params;
+    const int depthwise = inlay_qconv_depthwise(p);
+    const int32_t groups = depthwise ? 1 : p->groups;
+    const int32_t oc = depthwise ? p->groups : p->oc;
+    int32_t g, o;
+    for (g = 0; g < groups; g++)
+        for (o = 0; o < oc; o += INLAY_QBLOCK) {
+            k->group = depthwise ? o : g;
+            k->o = o;
+            k->n = oc - o < INLAY_QBLOCK ? oc - o : INLAY_QBLOCK;
+            inlay_qconv_make(base, s, k, g * oc + o, q);
+        }
 }
 
 /* x [N][D][H][W][C], w [groups][taps][ic][oc] (depthwise: [taps][C]), channels last.
@@ -368,23 +429,13 @@ static inline int inlay_qconv(void *const *base, const inlay_step *s,
     const float *sx = (const float *)inlay_at(base, s, 5);
     const float *sy = (const float *)inlay_at(base, s, 7);
     const uint8_t *zy = (const uint8_t *)inlay_at(base, s, 8);
-    const int depthwise = inlay_qconv_depthwise(p);
-    const int32_t groups = depthwise ? 1 : p->groups;
-    const int32_t oc = depthwise ? p->groups : p->oc;
     inlay_qout q = inlay_qout_of(p->out, p->lo, p->hi, sx, sy, zy);
     inlay_qconv_block k;
-    int32_t g, o;
     q.sb_step = p->sw_count > 1;
     k.zx = inlay_q8_zero(zx, 0, p->signs & 1);
     for (k.row = r0; k.row < r1; k.row++)
         for (k.column = 0; k.column < p->ow; k.column++)
-            for (g = 0; g < groups; g++)
-                for (o = 0; o < oc; o += INLAY_QBLOCK) {
-                    k.group = depthwise ? o : g;
-                    k.o = o;
-                    k.n = oc - o < INLAY_QBLOCK ? oc - o : INLAY_QBLOCK;
-                    inlay_qconv_make(base, s, &k, g * oc + o, &q);
-                }
+            inlay_qconv_pixel(base, s, &k, &q);
     return 0;
 }
 

@@ -136,51 +136,42 @@ static inline void inlay_qthree_weights(const inlay_qthree *three,
 
 /* r8 to r12: the weights; r4, r5, r6: a pair of columns; r2, r3: the sums of two pixels. */
 #define INLAY_Q3_PAIR "ldm %[x], {r4-r6}\n"
-#define INLAY_Q3_NEXT INLAY_Q3_PAIR "add %[x], %[x], #48\n"
-#define INLAY_Q3_ADD(op, a, x, w) op " " a ", " x ", " w ", " a "\n"
+#define INLAY_Q3_NEXT "ldm %[x], {r4-r6}\nadd %[x], %[x], #48\n"
 
-/* A window that begins with the pair: its columns 0 and 1, its column 2. */
-#define INLAY_Q3_00(a) INLAY_Q3_ADD("smlad", a, "r4", "r8")
-#define INLAY_Q3_11(a) INLAY_Q3_ADD("smlad", a, "r5", "r9")
-#define INLAY_Q3_LOW(a) INLAY_Q3_ADD("smlad", a, "r6", "r11")
-#define INLAY_Q3_01(a) INLAY_Q3_00(a) INLAY_Q3_11(a) INLAY_Q3_LOW(a)
-#define INLAY_Q3_02(a) INLAY_Q3_ADD("smlad", a, "r4", "r10")
-#define INLAY_Q3_2(a) INLAY_Q3_02(a) INLAY_Q3_ADD("smlabt", a, "r6", "r12")
-
-/* One that begins a column later: its column 0, its columns 1 and 2. */
-#define INLAY_Q3_10(a) INLAY_Q3_ADD("smlad", a, "r5", "r8")
-#define INLAY_Q3_0(a) INLAY_Q3_10(a) INLAY_Q3_ADD("smlatb", a, "r6", "r11")
-#define INLAY_Q3_21(a) INLAY_Q3_ADD("smlad", a, "r4", "r9")
-#define INLAY_Q3_32(a) INLAY_Q3_ADD("smlad", a, "r5", "r10")
-#define INLAY_Q3_HIGH(a) INLAY_Q3_ADD("smlad", a, "r6", "r12")
-#define INLAY_Q3_12(a) INLAY_Q3_21(a) INLAY_Q3_32(a) INLAY_Q3_HIGH(a)
+/* Columns 0 and 1 of a window that begins with the pair, and its column 2. */
+#define INLAY_Q3_0 "smlad r2, r4, r8, r2\nsmlad r2, r5, r9, r2\n"
+#define INLAY_Q3_01 INLAY_Q3_0 "smlad r2, r6, r11, r2\n"
+#define INLAY_Q3_2 "smlad r2, r4, r10, r2\nsmlabt r2, r6, r12, r2\n"
+/* The same of the second sum. */
+#define INLAY_Q3_B0 "smlad r3, r4, r8, r3\nsmlad r3, r5, r9, r3\n"
+#define INLAY_Q3_B01 INLAY_Q3_B0 "smlad r3, r6, r11, r3\n"
+#define INLAY_Q3_B2 "smlad r3, r4, r10, r3\nsmlabt r3, r6, r12, r3\n"
+/* Of a window that begins a column later: column 0, columns 1 and 2. */
+#define INLAY_Q3_C0 "smlad r3, r5, r8, r3\nsmlatb r3, r6, r11, r3\n"
+#define INLAY_Q3_C1 "smlad r3, r4, r9, r3\nsmlad r3, r5, r10, r3\n"
+#define INLAY_Q3_C12 INLAY_Q3_C1 "smlad r3, r6, r12, r3\n"
 
 /* A pixel, two at a stride of one, and two at a stride of two. */
-#define INLAY_Q3_FIRST INLAY_Q3_NEXT INLAY_Q3_01("r2")
-#define INLAY_Q3_ONE INLAY_Q3_FIRST INLAY_Q3_PAIR INLAY_Q3_2("r2")
-#define INLAY_Q3_BEFORE INLAY_Q3_FIRST INLAY_Q3_0("r3")
-#define INLAY_Q3_AFTER INLAY_Q3_PAIR INLAY_Q3_2("r2") INLAY_Q3_12("r3")
-#define INLAY_Q3_NEAR INLAY_Q3_BEFORE INLAY_Q3_AFTER
-#define INLAY_Q3_MIDDLE INLAY_Q3_NEXT INLAY_Q3_2("r2") INLAY_Q3_01("r3")
-#define INLAY_Q3_LAST INLAY_Q3_PAIR INLAY_Q3_2("r3")
-#define INLAY_Q3_FAR INLAY_Q3_FIRST INLAY_Q3_MIDDLE INLAY_Q3_LAST
+#define INLAY_Q3_FIRST INLAY_Q3_NEXT INLAY_Q3_01
+#define INLAY_Q3_ONE INLAY_Q3_FIRST INLAY_Q3_PAIR INLAY_Q3_2
+#define INLAY_Q3_AFTER INLAY_Q3_PAIR INLAY_Q3_2 INLAY_Q3_C12
+#define INLAY_Q3_NEAR INLAY_Q3_FIRST INLAY_Q3_C0 INLAY_Q3_AFTER
+#define INLAY_Q3_LAST INLAY_Q3_B01 INLAY_Q3_PAIR INLAY_Q3_B2
+#define INLAY_Q3_FAR INLAY_Q3_FIRST INLAY_Q3_NEXT INLAY_Q3_2 INLAY_Q3_LAST
 
 /* Bytes of sums; s2, s3: what these begin with, s4: the zero point of y, s5: its flip. */
-#define INLAY_Q3_TO_FLOAT(s) "vcvt.f32.s32 " s ", " s "\n"
-#define INLAY_Q3_TIMES(s) "vmul.f32 " s ", " s ", %[scale]\n"
-#define INLAY_Q3_NEAREST(s) "vcvtr.s32.f32 " s ", " s "\n"
-#define INLAY_Q3_SCALED(s) INLAY_Q3_TO_FLOAT(s) INLAY_Q3_TIMES(s)
-#define INLAY_Q3_ROUND(s) INLAY_Q3_SCALED(s) INLAY_Q3_NEAREST(s)
-#define INLAY_Q3_CLIP(a) "qadd " a ", " a ", r4\nssat " a ", #8, " a "\n"
-#define INLAY_Q3_BYTE(a) INLAY_Q3_CLIP(a) "eor " a ", " a ", r5\n"
-#define INLAY_Q3_FLOATS "vmov s0, s1, r2, r3\n"
-#define INLAY_Q3_ROUNDS INLAY_Q3_ROUND("s0") INLAY_Q3_ROUND("s1")
+#define INLAY_Q3_FLOAT "vcvt.f32.s32 s0, s0\nvmul.f32 s0, s0, %[scale]\n"
+#define INLAY_Q3_ROUND INLAY_Q3_FLOAT "vcvtr.s32.f32 s0, s0\n"
+#define INLAY_Q3_FLOAT1 "vcvt.f32.s32 s1, s1\nvmul.f32 s1, s1, %[scale]\n"
+#define INLAY_Q3_ROUND1 INLAY_Q3_FLOAT1 "vcvtr.s32.f32 s1, s1\n"
+#define INLAY_Q3_ROUNDS "vmov s0, s1, r2, r3\n" INLAY_Q3_ROUND INLAY_Q3_ROUND1
 #define INLAY_Q3_TAKE "vmov r2, r3, s0, s1\nvmov r4, r5, s4, s5\n"
-#define INLAY_Q3_WHOLE INLAY_Q3_FLOATS INLAY_Q3_ROUNDS INLAY_Q3_TAKE
-#define INLAY_Q3_BYTES INLAY_Q3_BYTE("r2") INLAY_Q3_BYTE("r3")
+#define INLAY_Q3_BYTE "qadd r2, r2, r4\nssat r2, #8, r2\neor r2, r2, r5\n"
+#define INLAY_Q3_BYTE1 "qadd r3, r3, r4\nssat r3, #8, r3\neor r3, r3, r5\n"
+#define INLAY_Q3_BYTES INLAY_Q3_TAKE INLAY_Q3_BYTE INLAY_Q3_BYTE1
 #define INLAY_Q3_PUT "strb r2, [%[y]]\nstrb r3, [%[y], %[ys]]\n"
 #define INLAY_Q3_STORE INLAY_Q3_PUT "add %[y], %[y], %[ys], lsl #1\n"
-#define INLAY_Q3_RESULTS INLAY_Q3_WHOLE INLAY_Q3_BYTES INLAY_Q3_STORE
+#define INLAY_Q3_RESULTS INLAY_Q3_ROUNDS INLAY_Q3_BYTES INLAY_Q3_STORE
 
 /* Pairs of pixels up to %[end], then one if %[odd]. */
 #define INLAY_Q3_BEGIN "vmov.f32 s3, s2\nldm r8, {r8-r12}\n"
@@ -189,12 +180,12 @@ static inline void inlay_qthree_weights(const inlay_qthree *three,
 #define INLAY_Q3_PAIRS(sums) "b 2f\n" INLAY_Q3_WALK(sums) INLAY_Q3_UNTIL
 #define INLAY_Q3_IF "vmov r4, %[odd]\ncmp r4, #0\nbeq 3f\nvmov r2, s2\n"
 #define INLAY_Q3_SUM INLAY_Q3_IF INLAY_Q3_ONE "vmov s0, r2\n"
-#define INLAY_Q3_TAIL INLAY_Q3_SUM INLAY_Q3_ROUND("s0") INLAY_Q3_TAKE
-#define INLAY_Q3_REST INLAY_Q3_TAIL INLAY_Q3_BYTE("r2") "strb r2, [%[y]]\n3:\n"
+#define INLAY_Q3_TAIL INLAY_Q3_SUM INLAY_Q3_ROUND INLAY_Q3_TAKE
+#define INLAY_Q3_REST INLAY_Q3_TAIL INLAY_Q3_BYTE "strb r2, [%[y]]\n3:\n"
 #define INLAY_Q3_ALL(sums) INLAY_Q3_BEGIN INLAY_Q3_PAIRS(sums) INLAY_Q3_REST
 #define INLAY_Q3_CORE "r2", "r3", "r4", "r5", "r6", "r9", "r10", "r11"
-#define INLAY_Q3_FLOAT "r12", "s0", "s1", "s3"
-#define INLAY_Q3_LOST INLAY_Q3_CORE, INLAY_Q3_FLOAT, "cc", "memory"
+#define INLAY_Q3_SINGLES "r12", "s0", "s1", "s3"
+#define INLAY_Q3_LOST INLAY_Q3_CORE, INLAY_Q3_SINGLES, "cc", "memory"
 
 /* All pixels of a channel; returns where its numbers end. */
 INLAY_INLINE const uint32_t *inlay_qthree_near(const inlay_qthree_result *r,

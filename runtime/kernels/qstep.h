@@ -73,11 +73,26 @@ static inline int inlay_table_8(void *const *base, const inlay_step *s,
     return 0;
 }
 
+/* Are numbers of bytes times `of`, divided by `by`, neither lost nor without bound? */
+static inline int inlay_qdivides(float of, float by)
+{
+    const float least = 1e-12f;
+    const float most = 1e12f;
+    return of > least && of < most && by > least && by < most;
+}
+
 #if INLAY_QMVE && INLAY_MVE_FLOAT
 #include "kernels/qstep_mve.inc.h"
 #define INLAY_QSTEP_MVE 1
 #else
 #define INLAY_QSTEP_MVE 0
+#endif
+
+#if INLAY_QDSP && defined __ARM_FP && (__ARM_FP & 4)
+#include "kernels/qstep_dsp.inc.h"
+#define INLAY_QSTEP_DSP 1
+#else
+#define INLAY_QSTEP_DSP 0
 #endif
 
 /* n elements of y of those of a and b, which lie step_a and step_b apart, by the numbers of the
@@ -151,32 +166,73 @@ static inline float inlay_qstep_b(const inlay_qstep *q, int32_t b)
 #define INLAY_QSTEP_VECTORS 0
 #endif
 
-/* A block is made before it is stored: y may lie over a or b. */
+/* How many elements of sums, or products, the core's own instructions made. */
+INLAY_INLINE int32_t inlay_qtwo_fast(uint8_t *y, const uint8_t *a,
+                                     const uint8_t *b, int32_t n,
+                                     int32_t step_a, int32_t step_b,
+                                     const inlay_qstep *q, int product)
+{
+#if INLAY_QSTEP_MVE
+    if (product)
+        return inlay_mve_products_of(y, a, b, n, step_a, step_b, q);
+    return inlay_mve_sums_of(y, a, b, n, step_a, step_b, q);
+#elif INLAY_QSTEP_DSP
+    if (!inlay_dsp_suits(step_a, step_b, q))
+        return 0;
+    if (product)
+        return inlay_dsp_products_of(y, a, b, n, q);
+    return inlay_dsp_sums_of(y, a, b, n, q);
+#elif INLAY_QSTEP_VECTORS
+    if (step_a > 1 || step_b > 1)
+        return 0;
+    inlay_qtwo_vectors(y, a, b, n, step_a, step_b, q, product);
+    return n;
+#else
+    (void)y;
+    (void)a;
+    (void)b;
+    (void)n;
+    (void)step_a;
+    (void)step_b;
+    (void)q;
+    (void)product;
+    return 0;
+#endif
+}
+
+/* A block of elements that follow one another is made before it is stored: y may lie over a or b.
+ * Elements [i, n); returns the first of the rest. */
+INLAY_INLINE int32_t inlay_qadd_blocks(uint8_t *y, const uint8_t *a,
+                                       const uint8_t *b, int32_t i, int32_t n,
+                                       const inlay_qstep *q)
+{
+#ifdef INLAY_BLOCK
+    for (; i + INLAY_BLOCK <= n; i += INLAY_BLOCK) {
+        uint8_t block[INLAY_BLOCK];
+        int32_t j;
+        for (j = 0; j < INLAY_BLOCK; j++)
+            block[j] = inlay_qstep_byte(q, inlay_qstep_a(q, a[i + j]) +
+                                               inlay_qstep_b(q, b[i + j]));
+        memcpy(y + i, block, sizeof block);
+    }
+#else
+    (void)y;
+    (void)a;
+    (void)b;
+    (void)n;
+    (void)q;
+#endif
+    return i;
+}
+
 static inline void inlay_qadd_run(uint8_t *y, const uint8_t *a,
                                   const uint8_t *b, int32_t n, int32_t step_a,
                                   int32_t step_b, const inlay_qstep *numbers)
 {
     const inlay_qstep q = *numbers;
-    int32_t i = 0;
-#if INLAY_QSTEP_MVE
-    i = inlay_mve_sums_of(y, a, b, n, step_a, step_b, numbers);
-#endif
-#if INLAY_QSTEP_VECTORS
-    if (step_a <= 1 && step_b <= 1) {
-        inlay_qtwo_vectors(y, a, b, n, step_a, step_b, numbers, 0);
-        return;
-    }
-#elif defined INLAY_BLOCK
-    for (; step_a == 1 && step_b == 1 && i + INLAY_BLOCK <= n;
-         i += INLAY_BLOCK) {
-        uint8_t block[INLAY_BLOCK];
-        int32_t j;
-        for (j = 0; j < INLAY_BLOCK; j++)
-            block[j] = inlay_qstep_byte(&q, inlay_qstep_a(&q, a[i + j]) +
-                                                inlay_qstep_b(&q, b[i + j]));
-        memcpy(y + i, block, sizeof block);
-    }
-#endif
+    int32_t i = inlay_qtwo_fast(y, a, b, n, step_a, step_b, numbers, 0);
+    if (step_a == 1 && step_b == 1)
+        i = inlay_qadd_blocks(y, a, b, i, n, &q);
     for (; i < n; i++) {
         const float of_a = inlay_qstep_a(&q, a[(ptrdiff_t)i * step_a]);
         const float of_b = inlay_qstep_b(&q, b[(ptrdiff_t)i * step_b]);
@@ -196,16 +252,7 @@ static inline void inlay_qmul_run(uint8_t *y, const uint8_t *a,
                                   int32_t step_b, const inlay_qstep *numbers)
 {
     const inlay_qstep q = *numbers;
-    int32_t i = 0;
-#if INLAY_QSTEP_MVE
-    i = inlay_mve_products_of(y, a, b, n, step_a, step_b, numbers);
-#endif
-#if INLAY_QSTEP_VECTORS
-    if (step_a <= 1 && step_b <= 1) {
-        inlay_qtwo_vectors(y, a, b, n, step_a, step_b, numbers, 1);
-        return;
-    }
-#endif
+    int32_t i = inlay_qtwo_fast(y, a, b, n, step_a, step_b, numbers, 1);
     for (; i < n; i++) {
         const float of_a = inlay_qstep_a(&q, a[(ptrdiff_t)i * step_a]);
         const float of_b = inlay_qstep_b(&q, b[(ptrdiff_t)i * step_b]);

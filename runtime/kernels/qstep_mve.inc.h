@@ -6,14 +6,6 @@
 #ifndef INLAY_QSTEP_MVE_H
 #define INLAY_QSTEP_MVE_H
 
-/* Can numbers of bytes times `of` be divided by `by` in vectors? */
-static inline int inlay_mve_divides(float of, float by)
-{
-    const float least = 1e-12f;
-    const float most = 1e12f;
-    return of > least && of < most && by > least && by < most;
-}
-
 /* v / by; reciprocal: 1 / by. */
 INLAY_INLINE float32x4_t inlay_mve_quotient(float32x4_t v, float by,
                                             float reciprocal)
@@ -84,7 +76,7 @@ INLAY_APART int32_t inlay_mve_sums_of(uint8_t *y, const uint8_t *a,
                                       int32_t step_a, int32_t step_b,
                                       const inlay_qstep *q)
 {
-    if (!inlay_mve_divides(q->sa, q->sy) || !inlay_mve_divides(q->sb, q->sy))
+    if (!inlay_qdivides(q->sa, q->sy) || !inlay_qdivides(q->sb, q->sy))
         return 0;
     if (step_a == 1 && step_b == 1)
         return inlay_mve_two_of(y, a, b, n, 1, 1, q, 0);
@@ -96,8 +88,8 @@ INLAY_APART int32_t inlay_mve_products_of(uint8_t *y, const uint8_t *a,
                                           int32_t step_a, int32_t step_b,
                                           const inlay_qstep *q)
 {
-    if (!inlay_mve_divides(q->sa, q->sy) || !inlay_mve_divides(q->sb, q->sy) ||
-        !inlay_mve_divides(q->sa * q->sb, q->sy))
+    if (!inlay_qdivides(q->sa, q->sy) || !inlay_qdivides(q->sb, q->sy) ||
+        !inlay_qdivides(q->sa * q->sb, q->sy))
         return 0;
     return inlay_mve_two_of(y, a, b, n, step_a, step_b, q, 1);
 }

@@ -10,31 +10,12 @@
 #ifndef INLAY_QTILE_DSP_H
 #define INLAY_QTILE_DSP_H
 
+#include "kernels/qdsp.h"
+
 /* The sums of four channels, at the first pixel and at the second. */
 typedef struct inlay_qpair {
     int32_t a[4], b[4];
 } inlay_qpair;
-
-INLAY_INLINE uint32_t inlay_word(const void *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-/* The numbers 0 and 2 of a four with signs, and the numbers 1 and 3. */
-INLAY_INLINE uint32_t inlay_even(uint32_t v)
-{
-    uint32_t r;
-    __asm__("sxtb16 %0, %1" : "=r"(r) : "r"(v));
-    return r;
-}
-INLAY_INLINE uint32_t inlay_odd(uint32_t v)
-{
-    uint32_t r;
-    __asm__("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
-    return r;
-}
 
 /* Operands that are read and written, and that are written early. */
 #define INLAY_QIO(name) [name] "+r"(name)
@@ -148,19 +129,6 @@ INLAY_INLINE void inlay_qwritten(void)
 
 /* ---- results ---- */
 
-/* Four bytes, of which each may be flipped. */
-INLAY_INLINE void inlay_qstore(const int32_t *byte, uint32_t flips, uint8_t *y)
-{
-    uint32_t four = (uint32_t)byte[0];
-    __asm__("bfi %0, %1, #8, #8\n\t"
-            "bfi %0, %2, #16, #8\n\t"
-            "bfi %0, %3, #24, #8"
-            : "+&r"(four)
-            : "r"(byte[1]), "r"(byte[2]), "r"(byte[3]));
-    four ^= flips;
-    memcpy(y, &four, sizeof four);
-}
-
 /* Bytes are made with a sign: their zero point, and what makes the result's four of them. */
 typedef struct inlay_qsaturation {
     int32_t zero;
@@ -177,15 +145,6 @@ INLAY_INLINE inlay_qsaturation inlay_qsaturation_of(const inlay_qresult *r)
 }
 
 #if defined __ARM_FP && (__ARM_FP & 4)
-/* The nearest integer, ties to even. */
-INLAY_INLINE int32_t inlay_qrint(float v)
-{
-    int32_t bits;
-    __asm__("vcvtr.s32.f32 %0, %0" : "+t"(v));
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
 /* A byte of a sum, with a sign. */
 INLAY_INLINE int32_t inlay_qbyte(int32_t sum, float scale, int32_t zero)
 {
@@ -206,7 +165,7 @@ INLAY_INLINE void inlay_qbytes(const int32_t *sum, const float *scale,
     INLAY_UNROLL
     for (i = 0; i < 4; i++)
         byte[i] = inlay_qbyte(sum[i], scale[i], as->zero);
-    inlay_qstore(byte, as->flips, y);
+    inlay_dsp_store(byte, as->flips, y);
 }
 #endif
 
