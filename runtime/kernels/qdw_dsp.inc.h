@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * The products of qdw_planes.inc.h on Arm cores with the DSP instructions: any window. One of 3 x 3,
- * the usual one, has a form of its own, qdw_three.inc.h. */
+ * The products of qdw_planes.inc.h on Arm cores with the DSP instructions: any window. The usual
+ * one, of 3 x 3, has a form of its own, qdw_three.inc.h. */
 #ifndef INLAY_QDW_DSP_H
 #define INLAY_QDW_DSP_H
 
