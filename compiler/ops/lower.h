@@ -20,7 +20,7 @@ struct Lower {
     const Family *family; /* how weights are packed */
     int pack_width;       /* channels in a block of packed float weights */
     bool narrow;          /* weights stay in the type of the file */
-    bool winograd;        /* 3x3 convolutions may compute on transformed tiles */
+    bool winograd; /* 3x3 convolutions may compute on transformed tiles */
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */

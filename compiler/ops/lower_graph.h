@@ -8,7 +8,7 @@
 typedef struct LowerOptions {
     const Family *family; /* how weights are packed */
     bool narrow;          /* weights stay in the type of the file */
-    bool winograd;        /* 3x3 convolutions may compute on transformed tiles */
+    bool winograd; /* 3x3 convolutions may compute on transformed tiles */
 } LowerOptions;
 
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their

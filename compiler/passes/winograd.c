@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Marks convolutions of 3x3 taps and constant weights, whose sums may be rounded in another order:
- * whether tiles pay is known where they are lowered (ops/winograd.c), and whether they are wanted is
+ * Marks convolutions of 3x3 taps and constant weights, whose sums may be rounded in another order.
+ * Whether tiles pay is known where they are lowered (ops/winograd.c), whether they are wanted is
  * the goal's. Requires: layout done. Ensures: same results, but for rounding. */
 #include "ops/ops.h"
 #include "passes/passes.h"

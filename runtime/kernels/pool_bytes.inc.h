@@ -21,8 +21,7 @@ INLAY_INLINE void inlay_typed(pool_block)(void *const *base,
             x += column;
             for (k = 0; k < w->nw; k++) {
                 for (c = 0; c < n; c++)
-                    if (x[c] > most[c])
-                        most[c] = x[c];
+                    most[c] = x[c] > most[c] ? x[c] : most[c];
                 x += step;
             }
         }
