@@ -197,6 +197,24 @@ static bool alike_in_bytes(const Operand *x, const Operand *y)
            dtype_bits(x->tensor->dtype) == dtype_bits(y->tensor->dtype);
 }
 
+/* May the result go to the operand's place, element by element? */
+static bool goes_in_place(const Items *all, const Touch *touch,
+                          const Touch *result)
+{
+    return reuse_in_place(touch->operand->reuse) && goes_along(all, touch) &&
+           alike_in_bytes(touch->operand, result->operand);
+}
+
+/* The same of all operands that see the item: a window over it needs what would be overwritten. */
+static bool all_go_in_place(const Items *all, int32_t item, const Touch *result)
+{
+    for (const Touch *touch = touch_begin(all, result->step);
+         touch < touch_end(all, result->step); touch++)
+        if (touch->item == item && !goes_in_place(all, touch, result))
+            return false;
+    return true;
+}
+
 /* Of what a step could make its result in the place of, the item that lives shortest. */
 static void lend(Items *all, int32_t step)
 {
@@ -207,9 +225,8 @@ static void lend(Items *all, int32_t step)
     for (const Touch *touch = touch_begin(all, step);
          touch < touch_end(all, step); touch++) {
         Item *item = all->item.at + touch->item;
-        if (!reuse_in_place(touch->operand->reuse) || !goes_along(all, touch) ||
-            item->lent || item->outside ||
-            !alike_in_bytes(touch->operand, result->operand))
+        if (item->lent || item->outside || !goes_in_place(all, touch, result) ||
+            !all_go_in_place(all, touch->item, result))
             continue;
         if (!best || item->first > best->first)
             best = item;

@@ -289,7 +289,7 @@ static inline int32_t inlay_mm_together(const inlay_matmul_params *p,
     if (!p->by_row)
         return r1 - r0;
     y = inlay_rows_together(s, 0, r0, r1, lines * (size_t)p->n);
-    a = inlay_rows_together(s, 1, r0, r1, lines * (size_t)p->k);
+    a = inlay_rows_together(s, 1, r0, r1, lines * (size_t)p->am);
     return y < a ? y : a;
 }
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thread CPU time of generated code against ONNX Runtime, one thread, interleaved: peer.py --inlay BIN MODEL_DIR...
+"""CPU time of generated code against ONNX Runtime and OpenVINO, one thread each, interleaved: peer.py --inlay BIN MODEL_DIR...
 
-Needs Python with onnxruntime and numpy (not part of the test suite). Each MODEL_DIR holds model.onnx and
-test_data_set_0. Per model: medians of --rounds rounds, each the median of many inferences, the two taking turns.
+Needs Python with numpy and the peers' packages (not part of the test suite); --peers takes one of the two. Each MODEL_DIR holds
+model.onnx and test_data_set_0. Per model: medians of --rounds rounds, each the median of many inferences, all taking turns;
+`ratio` is the median of the rounds' ratios to the faster peer.
 """
 import argparse
 import glob
@@ -15,6 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
 import host  # noqa: E402
+import onnx  # noqa: E402
 
 BENCH = r'''#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -51,8 +53,8 @@ int main(void)
 def build(opt, model, work):
     data, _ = host.test_data(model)
     out = os.path.join(work, 'out')
-    onnx = os.path.join(model, 'model.onnx')
-    status, text = host.run([opt.inlay, 'compile', onnx, '-o', out, '--name', 'm'] + host.shape_flags(onnx, data) + shlex.split(opt.options))
+    file = os.path.join(model, 'model.onnx')
+    status, text = host.run([opt.inlay, 'compile', file, '-o', out, '--name', 'm'] + host.shape_flags(file, data) + shlex.split(opt.options))
     if status:
         return None, text.strip().splitlines()[0]
     man, load = host.manifest(out, 'm'), []
@@ -67,33 +69,72 @@ def build(opt, model, work):
     return (man, None) if not status else (None, text)
 
 
+KINDS = {'float32': 'f4', 'int64': 'i8', 'int32': 'i4', 'uint8': 'u1', 'int8': 'i1', 'bool': '?', 'float16': 'f2', 'float64': 'f8'}
+
+
+def arrays(model):
+    """The inputs in the order of the model."""
+    import numpy
+    names = {onnx.CODES[name]: kind for name, kind in KINDS.items()}
+    return [numpy.frombuffer(t.raw, names[t.code]).reshape(t.dims).copy() for _, t in host.test_data(model)[0]]
+
+
 class Peer:
+    """What infer() takes, in microseconds of CPU: a peer may compute in a thread of its own."""
+    def round(self):
+        def once():
+            a = time.process_time_ns()
+            self.infer()
+            return (time.process_time_ns() - a) / 1000
+        each = once()
+        n = 5 if each > 30000 else 20 if each > 3000 else 100 if each > 100 else 1000
+        return statistics.median(once() for _ in range(n))
+
+
+class OnnxRuntime(Peer):
     def __init__(self, model):
-        import numpy
         import onnxruntime
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         self.session = onnxruntime.InferenceSession(os.path.join(model, 'model.onnx'), options, ['CPUExecutionProvider'])
-        values, (data, _) = {}, (host.test_data(model))
-        for value, (_, t) in zip(self.session.get_inputs(), data):
-            kind = {'tensor(float)': 'f4', 'tensor(int64)': 'i8', 'tensor(int32)': 'i4', 'tensor(uint8)': 'u1', 'tensor(int8)': 'i1',
-                    'tensor(bool)': '?', 'tensor(float16)': 'f2', 'tensor(double)': 'f8'}[value.type]
-            values[value.name] = numpy.frombuffer(t.raw, kind).reshape(t.dims).copy()
-        self.feed = {k: onnxruntime.OrtValue.ortvalue_from_numpy(v) for k, v in values.items()}
+        names = [value.name for value in self.session.get_inputs()]
+        self.feed = {k: onnxruntime.OrtValue.ortvalue_from_numpy(v) for k, v in zip(names, arrays(model))}
         self.binding = self.session.io_binding()
         for k, v in self.feed.items():
             self.binding.bind_ortvalue_input(k, v)
         for o in self.session.get_outputs():
             self.binding.bind_output(o.name)
 
-    def round(self):
-        def once():
-            a = time.thread_time_ns()
-            self.session.run_with_iobinding(self.binding)
-            return (time.thread_time_ns() - a) / 1000
-        each = once()
-        n = 5 if each > 30000 else 20 if each > 3000 else 100 if each > 100 else 1000
-        return statistics.median(once() for _ in range(n))
+    def infer(self):
+        self.session.run_with_iobinding(self.binding)
+
+
+class OpenVino(Peer):
+    def __init__(self, model):
+        import openvino
+        core = openvino.Core()
+        network = core.read_model(os.path.join(model, 'model.onnx'))
+        given = arrays(model)
+        network.reshape({own.any_name: list(value.shape) for own, value in zip(network.inputs, given)})
+        options = {'INFERENCE_NUM_THREADS': 1, 'NUM_STREAMS': 1, 'INFERENCE_PRECISION_HINT': 'f32'}
+        self.request = core.compile_model(network, 'CPU', options).create_infer_request()
+        for i, value in enumerate(given):
+            self.request.set_input_tensor(i, openvino.Tensor(value))
+
+    def infer(self):
+        self.request.infer()
+
+
+PEERS = {'onnxruntime': OnnxRuntime, 'openvino': OpenVino}
+
+
+def peer_of(name, model):
+    """None where it cannot run the model."""
+    try:
+        return PEERS[name](model)
+    except Exception as e:      # whatever a peer raises
+        print('%s: %s: %s' % (os.path.basename(model), name, str(e).strip().splitlines()[0]), file=sys.stderr)
+        return None
 
 
 def measure(opt, model):
@@ -101,17 +142,26 @@ def measure(opt, model):
         man, why = build(opt, model, work)
         if not man:
             return '%-40s %s' % (os.path.basename(model), why[:100])
-        peer, ours, theirs = Peer(model), [], []
+        peers = {name: peer_of(name, model) for name in opt.peers.split(',')}
+        peers = {name: peer for name, peer in peers.items() if peer}
+        ours, theirs = [], {name: [] for name in peers}
         with subprocess.Popen(['./a.out'], cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
             for _ in range(opt.rounds):
                 p.stdin.write('\n')
                 p.stdin.flush()
                 ours.append(float(p.stdout.readline()))
-                theirs.append(peer.round())
+                for name, peer in peers.items():
+                    theirs[name].append(peer.round())
             p.stdin.close()
-        ratio = statistics.median(a / b for a, b in zip(ours, theirs))
-        return '%-32s %10.1f us %10.1f us  ratio %6.3f  arena %9d  weights %10d' % (
-            os.path.basename(model), statistics.median(ours), statistics.median(theirs), ratio, man['arena']['size'], man['weights']['size'])
+        return line(os.path.basename(model), man, ours, theirs)
+
+
+def line(name, man, ours, theirs):
+    ratio = {peer: statistics.median(a / b for a, b in zip(ours, times)) for peer, times in theirs.items()}
+    text = '%-32s %10.1f us' % (name, statistics.median(ours))
+    for peer, times in theirs.items():
+        text += '  %s %10.1f us %6.3f' % (peer, statistics.median(times), ratio[peer])
+    return text + '  ratio %6.3f  arena %9d  weights %10d' % (max(ratio.values(), default=0), man['arena']['size'], man['weights']['size'])
 
 
 def main():
@@ -121,9 +171,9 @@ def main():
     p.add_argument('--cc', default='cc -std=gnu99 -O3 -march=native')
     p.add_argument('--options', default='')
     p.add_argument('--rounds', type=int, default=5)
+    p.add_argument('--peers', default=','.join(PEERS), help='of %s' % ', '.join(PEERS))
     opt = p.parse_args()
     opt.inlay = os.path.abspath(opt.inlay)
-    print('%-32s %13s %13s' % ('model', 'inlay', 'onnxruntime'))
     for folder in opt.models:
         for model in sorted(os.path.dirname(f) for f in glob.glob(os.path.join(folder, '**', 'model.onnx'), recursive=True)):
             print(measure(opt, os.path.abspath(model)), flush=True)
