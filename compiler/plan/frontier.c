@@ -91,7 +91,6 @@ static PlanOptions options_of_points(const Frontier *frontier)
     PlanOptions opt = *frontier->opt;
     if (opt.curve)
         opt.goal = PLAN_RAM;
-    opt.hosts = true;
     return opt;
 }
 
@@ -100,6 +99,7 @@ static void try_form(Frontier *frontier, const Program *form, int32_t pixels)
     Items *all = NEW(frontier->arena, Items);
     PlanOptions *opt = NEW(frontier->arena, PlanOptions);
     *opt = options_of_points(frontier);
+    opt->hosts = plan_shares(opt, form);
     *all = items_find(frontier->arena, form, opt);
     opt->strips = opt->arena_limit || opt->curve;
     opt->pixels = pixels;

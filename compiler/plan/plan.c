@@ -43,6 +43,8 @@ static bool place_widened(const Trial *trial, Trial *wide)
 static Trial plan_schedule(const Program *program, const PlanOptions *opt,
                            int64_t *missing)
 {
+    Arena *scratch = &program->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
     PlanOptions options = *opt;
     options.join = true;
     Trial trial = trial_new(program, &options);
@@ -53,8 +55,10 @@ static Trial plan_schedule(const Program *program, const PlanOptions *opt,
     trial_place(&trial);
     const int64_t promised = i64_max(trial.schedule.peak, opt->arena_limit);
     options.join = false; /* what a slot can spare its neighbours may not */
-    if (trial.schedule.joined && beyond(&trial, promised))
+    if (trial.schedule.joined && beyond(&trial, promised)) {
+        arena_release(scratch, mark);
         trial = trial_placed(program, &options);
+    }
     *missing = beyond(&trial, promised);
     if (opt->level < PLAN_STREAM || opt->hosts || !*missing)
         return trial;
@@ -80,9 +84,9 @@ static Trial plan_steps(const Program *given, const PlanOptions *opt,
     PlanOptions options = *opt;
     options.arena_limit = enough;
     options.walked = NULL;
-    options.hosts = true;
+    options.hosts = plan_shares(opt, program);
     const Trial within = plan_schedule(program, &options, &missing);
-    if (opt->level < PLAN_STREAM || !missing)
+    if (opt->level < PLAN_STREAM || !missing || !options.hosts)
         return within;
     options.hosts = false;
     const Trial apart = plan_schedule(program, &options, &missing);

@@ -29,6 +29,11 @@ PlanBudget plan_budget(const PlanOptions *opt)
     };
 }
 
+bool plan_shares(const PlanOptions *opt, const Program *program)
+{
+    return program->lowered <= plan_budget(opt).search.steps;
+}
+
 /* About two instructions are needed for a MAC. */
 bool goal_affords(PlanGoal goal, int64_t cost, int64_t macs)
 {

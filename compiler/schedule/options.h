@@ -93,5 +93,8 @@ typedef struct PlanBudget {
 } PlanBudget;
 
 PlanBudget plan_budget(const PlanOptions *opt);
+/* Are results sought in the place of what they are made of? A plan of many steps that is not placed
+ * as promised would be kept beside another one: too much memory. */
+bool plan_shares(const PlanOptions *opt, const Program *program);
 
 #endif
