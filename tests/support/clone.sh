@@ -45,7 +45,7 @@ suites()
     log=$1
     shift
     as_user meson test -C build --no-rebuild --logbase "$log" --print-errorlogs --timeout-multiplier 4 "$@" || true
-    cp "build/meson-logs/$log.junit.xml" "$results"
+    cp "build/meson-logs/$log.junit.xml" "build/meson-logs/$log.json" "$results"
 }
 suites clone --suite unit --suite golden
 suites clone-alone plan/place_bench bad-input prove report
