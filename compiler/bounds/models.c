@@ -7,12 +7,26 @@
 #include "kernels/svm.h"
 #include "kernels/tree.h"
 
+/* Are elements [first, first + n) some of [0, end)? All come from numbers of 32 bits. */
+static bool lies_in(int64_t first, int64_t n, int64_t end)
+{
+    return first >= 0 && n >= 0 && first + n <= end;
+}
+
 /* Scores of n rows of `out`, of which the kernel writes at least `least` at a time. */
 static void touch_scores(Bounds *bounds, int64_t n, int64_t out, int64_t least)
 {
     const int64_t rows = bounds_size(bounds, n);
     const Stretch row = span_of(i64_max(out, least));
     touch_span(bounds, 0, "scores", span_times(row, rows, out));
+}
+
+/* Operand k, the labels of classes, without which those of rows (operand 1) cannot be made. */
+static void touch_labels(Bounds *bounds, int k, int64_t classes)
+{
+    touch(bounds, k, "labels", classes);
+    if (touch_given(bounds, 1))
+        touch_needs(bounds, k);
 }
 
 void bounds_ml_classify(Bounds *bounds)
@@ -26,25 +40,28 @@ void bounds_ml_classify(Bounds *bounds)
     touch_scores(bounds, p->n, out, i64_max(classes, least));
     touch(bounds, 1, "labels of rows", p->n);
     touch_span(bounds, 2, "input", rows);
-    touch(bounds, 3, "labels", classes == 1 ? 2 : read);
-    if (touch_given(bounds, 1))
-        touch_needs(bounds, 3);
+    touch_labels(bounds, 3, classes == 1 ? 2 : read);
 }
 
 void bounds_ml_normalize(Bounds *bounds)
 {
     const inlay_ml_scores_params *p = bounds->params;
     const int64_t k = bounds_size(bounds, p->k);
+    const int64_t rows = bounds_size(bounds, p->n);
+    const Stretch row = span_of(i64_max(k, !p->kind));
+    const Stretch all = span_times(row, rows, k);
     touch_box(bounds, 0, "result", p->n, k);
-    touch_span(bounds, 1, "input",
-               span_times(span_of(i64_max(k, !p->kind)),
-                          bounds_size(bounds, p->n), k));
+    touch_span(bounds, 1, "input", all);
 }
 
 /* The tables of an ensemble; any that is no constant stays NULL and is not believed. */
 typedef struct Trees {
-    const int32_t *root, *node, *target;
-    int64_t roots, nodes, targets;
+    const int32_t *root;
+    const int32_t *node;
+    const int32_t *target;
+    int64_t roots;
+    int64_t nodes;
+    int64_t targets;
 } Trees;
 
 static bool read_trees(Bounds *bounds, Trees *trees)
@@ -58,14 +75,21 @@ static bool read_trees(Bounds *bounds, Trees *trees)
     return !bounds->wrong;
 }
 
+/* What a node is: a leaf, or how it compares. */
+static int32_t kind_of(const int32_t *node)
+{
+    return node[0] >> 1 & 7;
+}
+
 /* Of all leaves: one more than the last vote. */
 static int64_t check_nodes(Bounds *bounds, const Trees *trees, int64_t features)
 {
     int64_t votes = 0;
     for (int64_t i = 0; i < trees->nodes; i++) {
-        const int64_t code = trees->node[2 * i];
-        const int64_t other = trees->node[2 * i + 1];
-        if ((code >> 1 & 7) == INLAY_TREE_LEAF) {
+        const int32_t *node = trees->node + 2 * i;
+        const int64_t code = node[0];
+        const int64_t other = node[1];
+        if (kind_of(node) == INLAY_TREE_LEAF) {
             bounds_refuse(bounds, code < 0 || other < 0,
                           "a leaf of it has no votes");
             votes = i64_max(votes, (code >> 4) + other);
@@ -84,10 +108,8 @@ static int64_t check_nodes(Bounds *bounds, const Trees *trees, int64_t features)
 static void check_places(Bounds *bounds, const int32_t *place, int64_t n,
                          int64_t end, const char *why)
 {
-    for (int64_t i = 0; i < n; i++) {
-        const bool lies = place[i] >= 0 && place[i] < end;
-        bounds_refuse(bounds, !lies, why);
-    }
+    for (int64_t i = 0; i < n; i++)
+        bounds_refuse(bounds, !lies_in(place[i], 1, end), why);
 }
 
 /* Element i of a table of float64 (wide) or float32. */
@@ -107,7 +129,7 @@ static int64_t check_members(Bounds *bounds, const Trees *trees, bool wide)
     const void *value = bounds_values(bounds, 5, &values);
     const void *member = bounds_values(bounds, 8, &members);
     for (int64_t i = 0; i < trees->nodes && i < values && value; i++) {
-        if ((trees->node[2 * i] >> 1 & 7) != INLAY_TREE_MEMBER)
+        if (kind_of(trees->node + 2 * i) != INLAY_TREE_MEMBER)
             continue;
         const double at = number_at(value, i, wide);
         bounds_refuse(bounds, !(at >= 0 && at < (double)members),
@@ -159,9 +181,7 @@ void bounds_tree(Bounds *bounds)
     touch(bounds, 9, "base values", p->bases);
     if (p->bases)
         touch_needs(bounds, 9);
-    touch(bounds, 10, "labels", i64_max(targets, 1));
-    if (touch_given(bounds, 1))
-        touch_needs(bounds, 10);
+    touch_labels(bounds, 10, i64_max(targets, 1));
     touch_box(bounds, 11, "scratch", targets, each);
 }
 
@@ -189,7 +209,7 @@ static void check_classes(Bounds *bounds, const inlay_svm_params *params)
     for (int64_t i = 0; i < params->classes && !bounds->wrong; i++) {
         const int64_t begin = first[i];
         const int64_t n = first[params->classes + i];
-        bounds_refuse(bounds, begin < 0 || n < 0 || begin + n > params->vectors,
+        bounds_refuse(bounds, !lies_in(begin, n, params->vectors),
                       "a class of it has vectors that are none");
     }
 }
@@ -216,21 +236,27 @@ static void svm_pairs(Bounds *bounds, const inlay_svm_params *params,
     touch_needs(bounds, 9);
 }
 
+/* Scores that the kernel writes at a time: of classes, or of pairs of them. */
+static int64_t svm_scores(const inlay_svm_params *params, int64_t classes,
+                          int64_t pairs)
+{
+    if (!params->vectors || params->probabilities)
+        return classes;
+    return classes == 2 ? 2 : pairs;
+}
+
 void bounds_svm_classify(Bounds *bounds)
 {
     const inlay_svm_params *p = bounds->params;
     const int64_t classes = bounds_positive(bounds, p->classes);
     const int64_t pairs = sat_mul(classes, classes - 1) / 2;
-    const int64_t decisions = p->classes == 2 ? 2 : pairs;
-    const bool by_class = !p->vectors || p->probabilities;
+    const int64_t least = svm_scores(p, classes, pairs);
     bounds_narrow(bounds, sat_mul(classes, classes));
     const int64_t out = bounds_size(bounds, p->out);
-    touch_scores(bounds, p->n, out, by_class ? classes : decisions);
+    touch_scores(bounds, p->n, out, least);
     touch(bounds, 1, "labels of rows", p->n);
     touch_box(bounds, 2, "input", p->n, p->features);
-    touch(bounds, 6, "labels", classes);
-    if (touch_given(bounds, 1))
-        touch_needs(bounds, 6);
+    touch_labels(bounds, 6, classes);
     if (p->vectors) {
         svm_pairs(bounds, p, pairs);
         return;
@@ -249,11 +275,10 @@ static void check_grams(Bounds *bounds, const inlay_tfidf_params *params,
                   "its table of n-grams is short");
     const int64_t grams = params->grams;
     for (int64_t i = 0; i < grams && !bounds->wrong; i++, gram += 3) {
-        const int64_t first = gram[0];
         const int64_t length = gram[1];
-        bounds_refuse(bounds, first < 0 || length < 1 || first + length > pool,
-                      "an n-gram of it leaves the pool");
-        bounds_refuse(bounds, gram[2] < 0 || gram[2] >= params->out,
+        const bool lies = length > 0 && lies_in(gram[0], length, pool);
+        bounds_refuse(bounds, !lies, "an n-gram of it leaves the pool");
+        bounds_refuse(bounds, !lies_in(gram[2], 1, params->out),
                       "an n-gram of it has no place");
     }
 }

@@ -184,11 +184,62 @@ static void qpacked_numbers(Bounds *bounds)
                   "its results are no bytes");
 }
 
-/* Does a window leave the image along a dimension? */
-static bool leaves(int32_t in, int32_t out, int32_t stride, int32_t pad,
-                   int32_t extent)
+/* A dimension of the image, and what a window takes of it. */
+typedef struct Axis {
+    int32_t in;
+    int32_t out;
+    int32_t stride;
+    int32_t pad;
+    int32_t taps;
+    int32_t dilation;
+} Axis;
+
+/* Does a window leave the image along the axis? */
+static bool leaves(const Axis *axis)
 {
-    return pad > 0 || (int64_t)(out - 1) * stride - pad + extent > in;
+    const int32_t extent = (axis->taps - 1) * axis->dilation + 1;
+    const int64_t last = (int64_t)(axis->out - 1) * axis->stride;
+    if (axis->pad > 0)
+        return true;
+    return last - axis->pad + extent > axis->in;
+}
+
+static bool leaves_width(const inlay_qpacked_params *p)
+{
+    const Axis width = {
+        .in = p->iw,
+        .out = p->ow,
+        .stride = p->sw,
+        .pad = p->pw,
+        .taps = 1,
+    };
+    return leaves(&width);
+}
+
+static bool leaves_height(const inlay_qpacked_params *p)
+{
+    const Axis height = {
+        .in = p->ih,
+        .out = p->oh,
+        .stride = p->sh,
+        .pad = p->ph,
+        .taps = p->kh,
+        .dilation = p->dh,
+    };
+    return leaves(&height);
+}
+
+static bool leaves_depth(const inlay_qpacked_params *p)
+{
+    const Axis depth = {
+        .in = p->id,
+        .out = p->od,
+        .stride = p->sd,
+        .pad = p->pd,
+        .taps = p->kd,
+        .dilation = p->dd,
+    };
+    return leaves(&depth);
 }
 
 /* Are there windows that do not lie in x as they are? */
@@ -196,11 +247,9 @@ static bool must_gather(const inlay_qpacked_params *p)
 {
     if (p->deep && !inlay_qdeep_lies(p))
         return true;
-    const int32_t high = (p->kh - 1) * p->dh + 1;
-    const int32_t deep = (p->kd - 1) * p->dd + 1;
-    return p->kw > 1 || leaves(p->iw, p->ow, p->sw, p->pw, 1) ||
-           leaves(p->ih, p->oh, p->sh, p->ph, high) ||
-           leaves(p->id, p->od, p->sd, p->pd, deep);
+    if (p->kw > 1 || leaves_width(p))
+        return true;
+    return leaves_height(p) || leaves_depth(p);
 }
 
 /* Geometry, and what goes with each of the channels, filled up to fours. */

@@ -385,15 +385,60 @@ void bounds_dense(Bounds *bounds)
     touch(bounds, 4, "addend", p->n);
 }
 
-static Stretch matrix_span(const inlay_matmul_params *params, int64_t rows,
-                           int64_t row, int64_t columns, int64_t column,
-                           const int64_t *batch)
+/* The matrices of an operand: their sizes, and the strides of rows, columns and batches. */
+typedef struct Matrix {
+    int64_t rows;
+    int64_t columns;
+    int64_t row;
+    int64_t column;
+    const int64_t *batch;
+} Matrix;
+
+static Stretch matrix_span(const inlay_matmul_params *params,
+                           const Matrix *matrix)
 {
-    Stretch stretch =
-        span_times(span_times(span_of(1), rows, row), columns, column);
+    Stretch stretch = span_of(1);
+    stretch = span_times(stretch, matrix->rows, matrix->row);
+    stretch = span_times(stretch, matrix->columns, matrix->column);
     for (int i = 0; i < 6; i++)
-        stretch = span_loop(stretch, params->batch[i], batch[i]);
+        stretch = span_loop(stretch, params->batch[i], matrix->batch[i]);
     return stretch;
+}
+
+static Stretch first_factor(const inlay_matmul_params *params)
+{
+    const Matrix matrix = {
+        .rows = params->m,
+        .columns = params->k,
+        .row = params->am,
+        .column = params->ak,
+        .batch = params->a_batch,
+    };
+    return matrix_span(params, &matrix);
+}
+
+static Stretch second_factor(const inlay_matmul_params *params)
+{
+    const Matrix matrix = {
+        .rows = params->k,
+        .columns = params->n,
+        .row = params->bk,
+        .column = params->bn,
+        .batch = params->b_batch,
+    };
+    return matrix_span(params, &matrix);
+}
+
+static Stretch addend_of(const inlay_matmul_params *params)
+{
+    const Matrix matrix = {
+        .rows = params->m,
+        .columns = params->n,
+        .row = params->cm,
+        .column = params->cn,
+        .batch = params->c_batch,
+    };
+    return matrix_span(params, &matrix);
 }
 
 /* The result and the first factor, a row for each unit or as a whole. */
@@ -406,8 +451,7 @@ static void touch_lines(Bounds *bounds, const inlay_matmul_params *p,
                   "its units are not its rows");
     if (!p->by_row) {
         touch_box(bounds, 0, "result", rows, p->n);
-        touch_span(bounds, 1, "first factor",
-                   matrix_span(p, p->m, p->am, p->k, p->ak, p->a_batch));
+        touch_span(bounds, 1, "first factor", first_factor(p));
         return;
     }
     touch_units(bounds, 0, "result", span_of(sat_mul(p->lines, p->n)));
@@ -424,9 +468,7 @@ void bounds_matmul(Bounds *bounds)
         touch_box(bounds, 0, "result", batches, each);
         return;
     }
-    const Stretch second = matrix_span(p, p->k, p->bk, p->n, p->bn, p->b_batch);
-    const Stretch addend = matrix_span(p, p->m, p->cm, p->n, p->cn, p->c_batch);
     touch_lines(bounds, p, sat_mul(batches, p->m));
-    touch_span(bounds, 2, "second factor", second);
-    touch_span(bounds, 3, "addend", addend);
+    touch_span(bounds, 2, "second factor", second_factor(p));
+    touch_span(bounds, 3, "addend", addend_of(p));
 }

@@ -363,8 +363,10 @@ static int32_t most_rows(const Bound *b, const Slot *slot)
     int32_t rows = 1;
     for (int32_t i = slot->first; i < slot->end; i++) {
         const Step *step = step_at(b, i);
-        for (int k = 0; k < step->n_operand; k++)
-            rows = (int32_t)i64_max(rows, step->operand[k].rows);
+        for (int k = 0; k < step->n_operand; k++) {
+            const int32_t seen = step->operand[k].rows;
+            rows = seen > rows ? seen : rows;
+        }
     }
     return rows;
 }
