@@ -8,12 +8,17 @@
 
 /* x [B][S][H][D] as [B][H][S][D], or the other way round. */
 ExpandOne attend_swap;
+/* A constant [rows][columns]. */
+Tensor *attend_matrix(const Node *node, int64_t rows, int64_t columns,
+                      const float *values);
+/* What is added to scores where a query may not see a key. */
+Tensor *attend_unseen(const Node *node, DType type);
+/* How many elements of a head are turned: the attribute, or as many as there are. */
+int64_t attend_turned(const Node *node, int64_t otherwise);
 /* a b and c d, put together by the operator: factor[0..3]. */
 Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor);
 /* [B][H][T][D] as [B][H][D][T]. */
 ExpandOne attend_turn_keys;
-/* Is result i there, and read? */
-bool attend_reads(const Node *node, int i);
 /* [B][S][H D] as [B][H][S][D], which stays as it is; and back. */
 Tensor *attend_split(const Node *node, Tensor *tensor, int64_t heads);
 ExpandOne attend_join;

@@ -13,12 +13,6 @@
 #include "ops/nest.h"
 #include "ops/values.h"
 
-bool attend_reads(const Node *node, int i)
-{
-    const Tensor *result = node_out(node, i);
-    return result && result->uses;
-}
-
 Tensor *attend_swap(const Node *node, Tensor *x)
 {
     static const int64_t perm[4] = { 0, 2, 1, 3 };
@@ -73,28 +67,50 @@ Tensor *attend_repeat(const Node *node, Tensor *tensor, int64_t times)
     return expand_reshape(node, all, joined.rank, joined.dim);
 }
 
+Tensor *attend_matrix(const Node *node, int64_t rows, int64_t columns,
+                      const float *values)
+{
+    Graph *graph = node->graph;
+    const int64_t dims[2] = { rows, columns };
+    Recipe *value = recipe_memory(graph->store, DT_F32, 2, dims, values);
+    return graph_add_constant(graph, NULL, value);
+}
+
+Tensor *attend_unseen(const Node *node, DType type)
+{
+    return expand_number(node, -(double)INFINITY, type);
+}
+
+int64_t attend_turned(const Node *node, int64_t otherwise)
+{
+    const int64_t given = node_int(node, "rotary_embedding_dim", 0);
+    return given ? given : otherwise;
+}
+
 /* A mask of truth values as something to add. */
 static Tensor *bias_of_mask(const Node *node, Tensor *mask, DType type)
 {
     if (mask->dtype != DT_BOOL)
         return expand_cast(node, mask, type);
     Tensor *seen = expand_number(node, 0.0, type);
-    Tensor *unseen = expand_number(node, -(double)INFINITY, type);
+    Tensor *unseen = attend_unseen(node, type);
     return expand_where(node, mask, seen, unseen);
 }
 
 /* Keys that a shorter mask does not name are not seen. */
 static Tensor *padded_bias(const Node *node, Tensor *bias, int64_t columns)
 {
-    const Shape *shape = &bias->shape;
-    const int last = shape->rank - 1;
+    const int rank = bias->shape.rank;
     int64_t pads[2 * MAX_RANK] = { 0 };
-    if (last < 0 || shape->dim[last] == 1 || shape->dim[last] >= columns)
+    if (!rank)
         return bias;
-    pads[shape->rank + last] = columns - shape->dim[last];
-    Tensor *around = expand_i64s(node, 2 * shape->rank, pads);
-    Tensor *unseen = expand_number(node, -(double)INFINITY, bias->dtype);
-    return expand_done(expand_of(node, "Pad", bias, around, unseen));
+    const int64_t named = bias->shape.dim[rank - 1];
+    if (named == 1 || named >= columns)
+        return bias;
+    pads[2 * rank - 1] = columns - named;
+    Tensor *around = expand_i64s(node, 2 * rank, pads);
+    Tensor *unseen = attend_unseen(node, bias->dtype);
+    return expand_op(node, "Pad", bias, around, unseen);
 }
 
 static bool sees(const Band *band, int64_t query, int64_t key)
@@ -108,16 +124,15 @@ static bool sees(const Band *band, int64_t query, int64_t key)
 /* Constant [rows][columns]: 0 where a query may see a key, minus infinity elsewhere. */
 static Tensor *fixed_band(const Node *node, const Band *band)
 {
-    Graph *graph = node->graph;
-    const int64_t dims[2] = { band->rows, band->columns };
-    const int64_t count = i64_mul(band->rows, band->columns);
-    float *bias = NEW_ARRAY(graph->arena, float, count);
+    const int64_t rows = band->rows;
+    const int64_t columns = band->columns;
+    const int64_t count = i64_mul(rows, columns);
+    float *bias = NEW_ARRAY(node->graph->arena, float, count);
     float *next = bias;
-    for (int64_t i = 0; i < band->rows; i++)
-        for (int64_t k = 0; k < band->columns; k++)
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < columns; k++)
             *next++ = sees(band, i, k) ? 0.0f : -INFINITY;
-    Recipe *value = recipe_memory(graph->store, DT_F32, 2, dims, bias);
-    return graph_add_constant(graph, NULL, value);
+    return attend_matrix(node, rows, columns, bias);
 }
 
 Tensor *attend_numbers(const Node *node, int64_t count)
@@ -211,16 +226,25 @@ static Tensor *lengths_of(const Node *node)
     return expand_reshape(node, expand_cast(node, given, DT_I64), 4, dims);
 }
 
-/* Everything that is added to the products of queries and keys; NULL: nothing. */
-static Tensor *attention_bias(const Node *node, int64_t rows, int64_t columns,
-                              int64_t before, DType type)
+/* The mask as something to add; NULL: there is none. */
+static Tensor *given_bias(const Node *node, int64_t columns, DType type)
 {
     Tensor *mask = node_in(node, 3);
-    Tensor *bias = NULL;
-    if (mask)
-        bias = padded_bias(node, bias_of_mask(node, mask, type), columns);
+    if (!mask)
+        return NULL;
+    Tensor *bias = bias_of_mask(node, mask, type);
+    return padded_bias(node, bias, columns);
+}
+
+/* Everything that is added to the products of queries and keys; NULL: nothing. */
+static Tensor *attention_bias(const Node *node, const Tensor *query,
+                              const Tensor *key, int64_t before)
+{
+    const DType type = query->dtype;
+    const int64_t columns = key->shape.dim[2];
+    Tensor *bias = given_bias(node, columns, type);
     Band band = {
-        .rows = rows,
+        .rows = query->shape.dim[2],
         .columns = columns,
         .left = node_int(node, "left_window_size", -1),
         .right = node_int(node, "right_window_size", -1),
@@ -229,27 +253,35 @@ static Tensor *attention_bias(const Node *node, int64_t rows, int64_t columns,
     };
     if (node_int(node, "is_causal", 0))
         band.right = 0;
-    bias = added(node, bias, attend_band(node, &band, type));
-    if (band.lengths)
-        bias = added(node, bias, length_bias(node, &band, type));
-    return bias;
+    Tensor *seen = attend_band(node, &band, type);
+    bias = added(node, bias, seen);
+    if (!band.lengths)
+        return bias;
+    Tensor *within = length_bias(node, &band, type);
+    return added(node, bias, within);
+}
+
+/* Is it known that no element is true? */
+static bool is_never(const Node *node, const Tensor *condition)
+{
+    int64_t count;
+    const double *value = tensor_doubles(node->graph, condition, &count);
+    if (!value)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        if (value[i] > 0)
+            return false;
+    return true;
 }
 
 /* Queries that see no key at all, [..][S][1]; NULL: it is known that there are none. */
 static Tensor *blind_queries(const Node *node, Tensor *bias)
 {
-    int64_t count;
-    Tensor *most =
-        expand_done(expand_of(node, "ReduceMax", bias, expand_i64(node, -1)));
-    Tensor *unseen = expand_number(node, -(double)INFINITY, bias->dtype);
+    Tensor *last = expand_i64(node, -1);
+    Tensor *most = expand_binary(node, "ReduceMax", bias, last);
+    Tensor *unseen = attend_unseen(node, bias->dtype);
     Tensor *blind = expand_binary(node, "Equal", most, unseen);
-    const double *value = tensor_doubles(node->graph, blind, &count);
-    if (!value)
-        return blind;
-    for (int64_t i = 0; i < count; i++)
-        if (value[i] > 0)
-            return blind;
-    return NULL;
+    return is_never(node, blind) ? NULL : blind;
 }
 
 static DType require_float(const Node *node, int64_t code)
@@ -288,6 +320,14 @@ static int64_t heads_each(const Node *node, const Tensor *queries,
     return all / shared;
 }
 
+/* Keys or values, each head of them for all heads of queries that share it. */
+static Tensor *for_all_heads(const Node *node, const Tensor *queries,
+                             Tensor *shared)
+{
+    const int64_t times = heads_each(node, queries, shared);
+    return attend_repeat(node, shared, times);
+}
+
 static double scale_of(const Node *node, const Tensor *queries)
 {
     if (node_attr(node, "scale"))
@@ -309,10 +349,9 @@ static Tensor *with_past(const Node *node, int i, int past)
 /* Products of queries and keys, each scaled by the root of the factor. */
 static Tensor *scaled_product(const Node *node, Tensor *queries, Tensor *keys)
 {
-    const int64_t times = heads_each(node, queries, keys);
     const double root = sqrt(scale_of(node, queries));
     Tensor *query = expand_scaled(node, queries, root);
-    Tensor *repeated = attend_repeat(node, keys, times);
+    Tensor *repeated = for_all_heads(node, queries, keys);
     Tensor *key = expand_scaled(node, repeated, root);
     return expand_matmul(node, query, attend_turn_keys(node, key));
 }
@@ -321,9 +360,8 @@ static Tensor *scaled_product(const Node *node, Tensor *queries, Tensor *keys)
 static Tensor *weighed(const Node *node, Tensor *weight, Tensor *values,
                        const Tensor *queries)
 {
-    const int64_t times = heads_each(node, queries, values);
     Tensor *share = expand_cast(node, weight, values->dtype);
-    Tensor *value = attend_repeat(node, values, times);
+    Tensor *value = for_all_heads(node, queries, values);
     Tensor *sum = expand_matmul(node, share, value);
     return expand_cast(node, sum, queries->dtype);
 }
@@ -347,16 +385,13 @@ typedef struct Scores {
 static Scores scores_of(const Node *node, Tensor *query, Tensor *key,
                         int64_t before)
 {
-    const int64_t queries = query->shape.dim[2];
-    const int64_t keys = key->shape.dim[2];
     const float cap = node_float(node, "softcap", 0.0f);
     Tensor *product = scaled_product(node, query, key);
-    Tensor *bias = attention_bias(node, queries, keys, before, query->dtype);
-    Scores scores = { .stage = { product } };
-    scores.stage[1] = attend_softcap(node, product, cap);
-    scores.stage[2] = added(node, scores.stage[1], bias);
-    scores.stage[3] = weights(node, scores.stage[2], bias);
-    return scores;
+    Tensor *bias = attention_bias(node, query, key, before);
+    Tensor *capped = attend_softcap(node, product, cap);
+    Tensor *biased = added(node, capped, bias);
+    Tensor *weight = weights(node, biased, bias);
+    return (Scores){ .stage = { product, capped, biased, weight } };
 }
 
 void expand_attention(Node *node)
@@ -416,8 +451,7 @@ void expand_flex_attention(Node *node)
             fail_node(node, STATUS_MALFORMED, NULL,
                       "its operands must have four dimensions");
     Tensor *query = node->in[0];
-    const int64_t times = heads_each(node, query, node->in[1]);
-    Tensor *repeated = attend_repeat(node, node->in[1], times);
+    Tensor *repeated = for_all_heads(node, query, node->in[1]);
     Tensor *key = attend_turn_keys(node, repeated);
     Tensor *product = expand_matmul(node, query, key);
     Tensor *scores = expand_scaled(node, product, scale_of(node, query));
@@ -426,20 +460,19 @@ void expand_flex_attention(Node *node)
     Tensor *weight = expand_softmax(node, scores);
     weight = modified(node, "prob_mod", weight);
     Tensor *sum = weighed(node, weight, node->in[2], query);
-    expand_finish(node, 1, &sum);
+    expand_finish_one(node, sum);
 }
 
 /* Elements from, from + 2, ... of the last axis. */
 static Tensor *every_second(const Node *node, Tensor *tensor, int64_t from)
 {
-    const int64_t axis = tensor->shape.rank - 1;
-    const int64_t end = tensor->shape.dim[axis];
-    Tensor *in[5] = { tensor };
-    in[1] = expand_i64(node, from);
-    in[2] = expand_i64(node, end);
-    in[3] = expand_i64(node, axis);
-    in[4] = expand_i64(node, 2);
-    return expand_done(expand_node(node, "Slice", 5, in, 1));
+    const int64_t last = tensor->shape.rank - 1;
+    const int64_t size = tensor->shape.dim[last];
+    Tensor *start = expand_i64(node, from);
+    Tensor *end = expand_i64(node, size);
+    Tensor *axis = expand_i64(node, last);
+    Tensor *step = expand_i64(node, 2);
+    return expand_op(node, "Slice", tensor, start, end, axis, step);
 }
 
 static Tensor *interleaved(const Node *node, Tensor *a, Tensor *b)
@@ -457,7 +490,7 @@ static Tensor *interleaved(const Node *node, Tensor *a, Tensor *b)
 static Tensor *cache_of(Node *node, Tensor *cache, int64_t width)
 {
     if (node_in(node, 3))
-        cache = expand_binary(node, "Gather", cache, node->in[3]);
+        cache = expand_gather(node, cache, node->in[3], 0);
     const Shape *shape = &cache->shape;
     if (shape->rank != 3 || shape->dim[2] < width)
         fail_node(node, STATUS_MALFORMED, NULL,
@@ -469,9 +502,9 @@ static Tensor *cache_of(Node *node, Tensor *cache, int64_t width)
 /* How many elements of a head are turned. */
 static int64_t turned_width(const Node *node, int64_t width)
 {
-    const int64_t given = node_int(node, "rotary_embedding_dim", 0);
-    const int64_t turned = given ? given : width;
-    if (turned < 2 || turned > width || turned % 2)
+    const int64_t turned = attend_turned(node, width);
+    const bool fits = turned >= 2 && turned <= width;
+    if (!fits || turned % 2)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "rotary_embedding_dim %lld does not fit a head of %lld",
                   (long long)turned, (long long)width);
@@ -485,27 +518,46 @@ Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor)
     return expand_binary(node, op, first, second);
 }
 
+/* Number `which` of each pair; the pairs lie side by side, or half a head apart. */
+static Tensor *one_of_pairs(const Node *node, Tensor *part, int64_t which,
+                            bool side_by_side)
+{
+    const int64_t half = part->shape.dim[3] / 2;
+    const int64_t from = which * half;
+    if (side_by_side)
+        return every_second(node, part, which);
+    return expand_slice(node, part, 3, from, from + half);
+}
+
 /* `part` [B][H][S][turned], its pairs turned by their angles. */
 static Tensor *rotated(Node *node, Tensor *part)
 {
-    const int64_t width = part->shape.dim[3];
+    const int64_t half = part->shape.dim[3] / 2;
     const bool pairs = node_flag(node, "interleaved", false);
-    Tensor *cos = cache_of(node, node->in[1], width / 2);
-    Tensor *sin = cache_of(node, node->in[2], width / 2);
-    Tensor *a, *b;
-    if (pairs) {
-        a = every_second(node, part, 0);
-        b = every_second(node, part, 1);
-    } else {
-        a = expand_slice(node, part, 3, 0, width / 2);
-        b = expand_slice(node, part, 3, width / 2, width);
-    }
-    Tensor *real = attend_cross(node, "Sub", (Tensor *[]){ cos, a, sin, b });
-    Tensor *imaginary =
-        attend_cross(node, "Add", (Tensor *[]){ sin, a, cos, b });
+    Tensor *cos = cache_of(node, node->in[1], half);
+    Tensor *sin = cache_of(node, node->in[2], half);
+    Tensor *a = one_of_pairs(node, part, 0, pairs);
+    Tensor *b = one_of_pairs(node, part, 1, pairs);
+    Tensor *difference[] = { cos, a, sin, b };
+    Tensor *real = attend_cross(node, "Sub", difference);
+    Tensor *sum[] = { sin, a, cos, b };
+    Tensor *imaginary = attend_cross(node, "Add", sum);
     if (pairs)
         return interleaved(node, real, imaginary);
     return expand_concat(node, real, imaginary, 3);
+}
+
+/* x [B][H][S][D] with as many elements of each head turned as there are to be. */
+static Tensor *partly_rotated(Node *node, Tensor *x)
+{
+    const int64_t width = x->shape.dim[3];
+    const int64_t turned = turned_width(node, width);
+    Tensor *first = expand_slice(node, x, 3, 0, turned);
+    Tensor *y = rotated(node, first);
+    if (turned == width)
+        return y;
+    Tensor *rest = expand_slice(node, x, 3, turned, width);
+    return expand_concat(node, y, rest, 3);
 }
 
 void expand_rotary(Node *node)
@@ -513,16 +565,10 @@ void expand_rotary(Node *node)
     const bool flat = infer_shape(node, 0)->rank == 3;
     const int64_t heads = node_int(node, "num_heads", 0);
     Tensor *x = attend_split(node, node->in[0], heads);
-    const int64_t width = x->shape.dim[3];
-    const int64_t turned = turned_width(node, width);
-    Tensor *y = rotated(node, expand_slice(node, x, 3, 0, turned));
-    if (turned < width) {
-        Tensor *rest = expand_slice(node, x, 3, turned, width);
-        y = expand_concat(node, y, rest, 3);
-    }
+    Tensor *y = partly_rotated(node, x);
     if (flat)
         y = attend_join(node, y);
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }
 
 /* --- TensorScatter --- */
@@ -546,6 +592,16 @@ static bool update_fits(const Shape *update, const Shape *cache, int axis)
     return true;
 }
 
+/* One for each of the batch. */
+static void check_places(const Node *node, int64_t batch)
+{
+    const int64_t places = infer_count(node, 2);
+    if (places != batch)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "%lld write indices for a batch of %lld", (long long)places,
+                  (long long)batch);
+}
+
 void infer_tensor_scatter(Node *node)
 {
     const Shape *cache = infer_shape(node, 0);
@@ -553,10 +609,8 @@ void infer_tensor_scatter(Node *node)
     if (!update_fits(update, cache, scatter_axis(node)))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "the update does not fit the cache");
-    if (node_in(node, 2) && infer_count(node, 2) != cache->dim[0])
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "%lld write indices for a batch of %lld",
-                  (long long)infer_count(node, 2), (long long)cache->dim[0]);
+    if (node_in(node, 2))
+        check_places(node, cache->dim[0]);
     infer_out(node, 0, node_type(node), *cache);
 }
 

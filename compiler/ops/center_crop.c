@@ -105,5 +105,5 @@ void expand_center_crop_pad(Node *node)
     tensor = padded(node, tensor, &to);
     if (!known)
         tensor = checked_size(node, tensor, axes, count);
-    expand_finish(node, 1, &tensor);
+    expand_finish_one(node, tensor);
 }

@@ -50,7 +50,7 @@ static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape,
     Tensor *places = expand_i64s(at, shape->rank, place);
     Tensor *dims =
         expand_concat(at, from, expand_i64s(at, shape->rank, shape->dim), 0);
-    return expand_binary(at, "Gather", dims, places);
+    return expand_gather(at, dims, places, 0);
 }
 
 static void set_size(Node *node, int i, int axis, int id)
@@ -415,7 +415,7 @@ static void replace_size(Node *node, Tensor *dims)
     Node *product = expand_of(node, "ReduceProd", dims);
     node_set_int(product, "keepdims", 0);
     Tensor *size = expand_done(product);
-    expand_finish(node, 1, &size);
+    expand_finish_one(node, size);
 }
 
 static void replace_shape(Node *node, Tensor *dims)
@@ -429,7 +429,7 @@ static void replace_shape(Node *node, Tensor *dims)
     start = i64_min(i64_max(start, 0), rank);
     Tensor *all = expand_unary(node, "Identity", dims);
     Tensor *some = expand_slice(node, all, 0, start, start + count);
-    expand_finish(node, 1, &some);
+    expand_finish_one(node, some);
 }
 
 bool dynamic_shape(Node *node)

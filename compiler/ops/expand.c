@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/expand.h"
 
+#include "base/size.h"
 #include "ops/families.h"
 
 static Node *make(const Node *at, const char *domain, const char *op, int n_in,
@@ -34,6 +35,12 @@ Node *expand_inlay_node(const Node *at, const char *op, int n_in,
     return make(at, "inlay", op, n_in, in, n_out);
 }
 
+bool expand_reads(const Node *at, int i)
+{
+    const Tensor *result = node_out(at, i);
+    return result && result->uses;
+}
+
 Tensor *expand_done(Node *made)
 {
     Tensor *out = made->out[0];
@@ -50,12 +57,12 @@ void expand_copy_attrs(Node *made, const Node *at)
 
 Tensor *expand_unary(const Node *at, const char *op, Tensor *a)
 {
-    return expand_done(expand_of(at, op, a));
+    return expand_op(at, op, a);
 }
 
 Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b)
 {
-    return expand_done(expand_of(at, op, a, b));
+    return expand_op(at, op, a, b);
 }
 
 Tensor *expand_add(const Node *at, Tensor *a, Tensor *b)
@@ -123,14 +130,45 @@ Tensor *expand_transpose(const Node *at, Tensor *tensor, const int64_t *perm)
 
 Tensor *expand_where(const Node *at, Tensor *condition, Tensor *a, Tensor *b)
 {
-    return expand_done(expand_of(at, "Where", condition, a, b));
+    return expand_op(at, "Where", condition, a, b);
+}
+
+Tensor *expand_softmax_along(const Node *at, Tensor *tensor, int axis)
+{
+    Node *softmax = expand_of(at, "Softmax", tensor);
+    node_set_int(softmax, "axis", axis);
+    return expand_done(softmax);
 }
 
 Tensor *expand_softmax(const Node *at, Tensor *tensor)
 {
-    Node *softmax = expand_of(at, "Softmax", tensor);
-    node_set_int(softmax, "axis", -1);
-    return expand_done(softmax);
+    return expand_softmax_along(at, tensor, -1);
+}
+
+Tensor *expand_flat_softmax(const Node *at, Tensor *tensor, int axis)
+{
+    const Shape shape = tensor->shape;
+    int64_t dims[2] = { 1, 1 };
+    for (int i = 0; i < shape.rank; i++) {
+        int64_t *dim = dims + (i >= axis);
+        *dim = i64_mul(*dim, shape.dim[i]);
+    }
+    Tensor *flat = expand_reshape(at, tensor, 2, dims);
+    Tensor *share = expand_softmax_along(at, flat, 1);
+    return expand_reshape(at, share, shape.rank, shape.dim);
+}
+
+Tensor *expand_square(const Node *at, Tensor *tensor)
+{
+    return expand_mul(at, tensor, tensor);
+}
+
+Tensor *expand_gather(const Node *at, Tensor *tensor, Tensor *index, int axis)
+{
+    Node *gather = expand_of(at, "Gather", tensor, index);
+    if (axis)
+        node_set_int(gather, "axis", axis);
+    return expand_done(gather);
 }
 
 Tensor *expand_concat(const Node *at, Tensor *a, Tensor *b, int axis)
@@ -146,6 +184,14 @@ Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor)
     return expand_mul(at, tensor, number);
 }
 
+Tensor *expand_times_alpha(const Node *at, Tensor *tensor)
+{
+    const float alpha = node_float(at, "alpha", 1.0f);
+    if (alpha < 1.0f || alpha > 1.0f)
+        return expand_scaled(at, tensor, (double)alpha);
+    return tensor;
+}
+
 Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from,
                      int64_t to)
 {
@@ -154,7 +200,7 @@ Tensor *expand_slice(const Node *at, Tensor *tensor, int axis, int64_t from,
     Tensor *starts = expand_i64(at, from);
     Tensor *ends = expand_i64(at, to);
     Tensor *axes = expand_i64(at, axis);
-    return expand_done(expand_of(at, "Slice", tensor, starts, ends, axes));
+    return expand_op(at, "Slice", tensor, starts, ends, axes);
 }
 
 Tensor *expand_number(const Node *at, double value, DType type)
@@ -214,6 +260,11 @@ void expand_finish(Node *at, int n, Tensor *const *result)
             fail_node(at, STATUS_UNSUPPORTED, NULL,
                       "its result %d, \"%s\", is not supported", i,
                       out[i]->name);
+}
+
+void expand_finish_one(Node *at, Tensor *result)
+{
+    expand_finish(at, 1, &result);
 }
 
 void lower_expanded(Lower *lower, Node *node)

@@ -24,6 +24,8 @@ Node *expand_node(const Node *at, const char *op, int n_in, /* operands */
         __VA_ARGS__ \
     }
 Node *expand_list(const Node *at, const char *op, int n_in, Tensor *const *in);
+/* The result of such a node without attributes. */
+#define expand_op(at, op, ...) expand_done(expand_of(at, op, __VA_ARGS__))
 /* The same of domain "inlay". */
 Node *expand_inlay_node(const Node *at, const char *op, int n_in, /* operands */
                         Tensor *const *in, /* of which may be NULL */
@@ -31,6 +33,8 @@ Node *expand_inlay_node(const Node *at, const char *op, int n_in, /* operands */
 Tensor *expand_done(Node *made);
 /* Gives `made` the attributes of `at`. */
 void expand_copy_attrs(Node *made, const Node *at);
+/* Is result i of `at` there, and read? */
+bool expand_reads(const Node *at, int i);
 /* What makes a tensor of another. */
 typedef Tensor *ExpandOne(const Node *at, Tensor *tensor);
 /* Nodes without attributes and of one result. */
@@ -57,11 +61,19 @@ Tensor *expand_transpose(const Node *at, Tensor *tensor,
 Tensor *expand_where(const Node *at, Tensor *condition,
                      Tensor *a,  /* where it holds */
                      Tensor *b); /* elsewhere */
-/* Softmax over the last axis. */
+/* Softmax over the last axis; over one; over all from `axis` on, as if they were one. */
 ExpandOne expand_softmax;
+Tensor *expand_softmax_along(const Node *at, Tensor *tensor, int axis);
+Tensor *expand_flat_softmax(const Node *at, Tensor *tensor, int axis);
+/* tensor times itself. */
+ExpandOne expand_square;
+/* The elements or slices along an axis that the index names. */
+Tensor *expand_gather(const Node *at, Tensor *tensor, Tensor *index, int axis);
 /* a and b one behind the other; the product with a number. */
 Tensor *expand_concat(const Node *at, Tensor *a, Tensor *b, int axis);
 Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor);
+/* The same, but tensor itself where the attribute alpha of `at` is 1. */
+ExpandOne expand_times_alpha;
 Tensor *expand_slice(const Node *at, Tensor *tensor, int axis,
                      int64_t from, /* the first element */
                      int64_t to);  /* the one behind the last */
@@ -78,5 +90,7 @@ void expand_embeddings(Node *at, Tensor *const *in);
 
 /* Takes `at` out; result i of it (i < n, NULL: nobody asked) becomes result[i]. */
 void expand_finish(Node *at, int n, Tensor *const *result);
+/* The same of the one result. */
+void expand_finish_one(Node *at, Tensor *result);
 
 #endif

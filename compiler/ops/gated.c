@@ -238,5 +238,5 @@ void expand_swiglu(Node *node)
     const float alpha = node_float(node, "alpha", 1.0f);
     Tensor *gate = swish(node, node->in[0], alpha);
     Tensor *y = expand_mul(node, gate, node->in[1]);
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }

@@ -427,7 +427,7 @@ static void expand_fractional(Node *node)
     Node *made = expand_of(node, "Gemm", a, b, c);
     expand_copy_attrs(made, node);
     Tensor *y = expand_cast(node, expand_done(made), node_type(node));
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }
 
 void infer_gemm(Node *node)

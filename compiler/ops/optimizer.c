@@ -16,11 +16,6 @@ static Tensor *root_of(const Node *node, Tensor *tensor)
     return expand_add(node, root, smallest);
 }
 
-static double attribute(const Node *node, const char *name, float otherwise)
-{
-    return node_double(node, name, otherwise);
-}
-
 /* Tensors in a group, of which there are `groups`. */
 static int group_size(const Node *node, int groups)
 {
@@ -38,28 +33,84 @@ static int group_size(const Node *node, int groups)
     return count;
 }
 
-/* Value i, its gradient, and what is carried for it, each of its group; the rate in their type. */
+/* One of each group, the gradient with its regularization, and the rate in their type. An update
+ * changes the value and what is carried for it. */
 typedef struct Update {
-    Tensor *value, *gradient, *carried, *carried_too, *rate;
+    const Node *node;
+    DType type;
+    Tensor *rate;
+    Tensor *value;
+    Tensor *gradient;
+    Tensor *carried;
+    Tensor *carried_too; /* of Adam */
 } Update;
 
-/* The gradient with the regularization. */
-static Tensor *regularized(const Node *node, Tensor *value, Tensor *gradient)
+typedef void UpdateFn(Update *update);
+
+static double attribute(const Update *update, const char *name, float otherwise)
 {
-    const double norm = attribute(node, "norm_coefficient", 0.0f);
-    return expand_add(node, expand_scaled(node, value, norm), gradient);
+    return node_double(update->node, name, otherwise);
 }
 
+static Tensor *number_of(const Update *update, double number)
+{
+    return expand_number(update->node, number, update->type);
+}
+
+/* How many updates there were. */
+static Tensor *updates_of(const Update *update)
+{
+    const Node *node = update->node;
+    return expand_cast(node, node->in[1], update->type);
+}
+
+static void regularize(Update *update)
+{
+    const Node *node = update->node;
+    const double norm = attribute(update, "norm_coefficient", 0.0f);
+    Tensor *more = expand_scaled(node, update->value, norm);
+    update->gradient = expand_add(node, more, update->gradient);
+}
+
+/* Update i of `count` that each group has. */
 static Update update_of(const Node *node, int i, int count, int groups)
 {
     Tensor *const *operand = node->in + 2 + i;
-    Update update = { .value = operand[0] };
-    update.gradient = regularized(node, operand[0], operand[count]);
-    update.carried = operand[2 * count];
+    Update update = {
+        .node = node,
+        .type = operand[0]->dtype,
+        .value = operand[0],
+        .gradient = operand[count],
+        .carried = operand[2 * count],
+    };
     if (groups > 3)
         update.carried_too = operand[3 * count];
-    update.rate = expand_cast(node, node->in[0], update.value->dtype);
+    regularize(&update);
+    update.rate = expand_cast(node, node->in[0], update.type);
     return update;
+}
+
+/* All values; the results are what the updates have made of them, group by group. */
+static void expand_updates(Node *node, int groups, UpdateFn *run)
+{
+    const int count = group_size(node, groups);
+    const int results = count * (groups - 1);
+    Tensor **result = NEW_ARRAY(node->graph->arena, Tensor *, results);
+    for (int i = 0; i < count; i++) {
+        Update update = update_of(node, i, count, groups);
+        run(&update);
+        result[i] = update.value;
+        result[count + i] = update.carried;
+        if (groups > 3)
+            result[2 * count + i] = update.carried_too;
+    }
+    expand_finish(node, results, result);
+}
+
+/* The value goes down by `way`. */
+static void descend(Update *update, Tensor *way)
+{
+    update->value = expand_sub(update->node, update->value, way);
 }
 
 /* a where updates were made before, else b. */
@@ -68,45 +119,45 @@ static Tensor *if_updated(const Node *node, Tensor *a, Tensor *b)
     Tensor *updates = node->in[1];
     Tensor *none = expand_number(node, 0.0, updates->dtype);
     Tensor *later = expand_binary(node, "Greater", updates, none);
-    return expand_done(expand_of(node, "Where", later, a, b));
+    return expand_where(node, later, a, b);
 }
 
 /* The rate by the number of updates so far. */
-static Tensor *decayed(const Node *node, const Update *update)
+static Tensor *decayed(const Update *update)
 {
-    const DType type = update->value->dtype;
-    const double factor = attribute(node, "decay_factor", 0.0f);
-    Tensor *updates = expand_cast(node, node->in[1], type);
-    Tensor *decay = expand_scaled(node, updates, factor);
-    Tensor *one = expand_number(node, 1.0, type);
-    return expand_div(node, update->rate, expand_add(node, decay, one));
+    const Node *node = update->node;
+    const double factor = attribute(update, "decay_factor", 0.0f);
+    Tensor *decay = expand_scaled(node, updates_of(update), factor);
+    Tensor *one = number_of(update, 1.0);
+    Tensor *divisor = expand_add(node, decay, one);
+    return expand_div(node, update->rate, divisor);
+}
+
+static void update_adagrad(Update *update)
+{
+    const Node *node = update->node;
+    Tensor *slope = update->gradient;
+    Tensor *square = expand_square(node, slope);
+    update->carried = expand_add(node, update->carried, square);
+    Tensor *rate = decayed(update);
+    Tensor *root = root_of(node, update->carried);
+    Tensor *way = expand_mul(node, rate, slope);
+    descend(update, expand_div(node, way, root));
 }
 
 void expand_adagrad(Node *node)
 {
-    const int count = group_size(node, 3);
-    Tensor **result = NEW_ARRAY(node->graph->arena, Tensor *, 2 * count);
-    for (int i = 0; i < count; i++) {
-        const Update update = update_of(node, i, count, 3);
-        Tensor *slope = update.gradient;
-        Tensor *square = expand_mul(node, slope, slope);
-        Tensor *squares = expand_add(node, update.carried, square);
-        Tensor *rate = decayed(node, &update);
-        Tensor *root = root_of(node, squares);
-        Tensor *way = expand_div(node, expand_mul(node, rate, slope), root);
-        result[i] = expand_sub(node, update.value, way);
-        result[count + i] = squares;
-    }
-    expand_finish(node, 2 * count, result);
+    expand_updates(node, 3, update_adagrad);
 }
 
 /* 1 - base^T. */
-static Tensor *rest_of_power(const Node *node, double base, DType type)
+static Tensor *rest_of_power(const Update *update, double base)
 {
-    Tensor *number = expand_number(node, base, type);
-    Tensor *updates = expand_cast(node, node->in[1], type);
+    const Node *node = update->node;
+    Tensor *number = number_of(update, base);
+    Tensor *updates = updates_of(update);
     Tensor *power = expand_binary(node, "Pow", number, updates);
-    Tensor *one = expand_number(node, 1.0, type);
+    Tensor *one = number_of(update, 1.0);
     return expand_sub(node, one, power);
 }
 
@@ -119,76 +170,75 @@ static Tensor *mixed(const Node *node, double share, Tensor *a, Tensor *b)
 }
 
 /* The rate of Adam: as given at first, then corrected for the averages' bias towards 0. */
-static Tensor *corrected_rate(const Node *node, Tensor *rate, double alpha,
-                              double beta)
+static Tensor *corrected_rate(const Update *update, double alpha, double beta)
 {
-    Tensor *second = rest_of_power(node, beta, rate->dtype);
-    Tensor *first = rest_of_power(node, alpha, rate->dtype);
+    const Node *node = update->node;
+    Tensor *second = rest_of_power(update, beta);
+    Tensor *first = rest_of_power(update, alpha);
     Tensor *root = expand_unary(node, "Sqrt", second);
     Tensor *correction = expand_div(node, root, first);
-    Tensor *corrected = expand_mul(node, rate, correction);
-    return if_updated(node, corrected, rate);
+    Tensor *corrected = expand_mul(node, update->rate, correction);
+    return if_updated(node, corrected, update->rate);
 }
 
-static void adam_update(const Node *node, const Update *update, Tensor **result,
-                        int count)
+/* The means of gradients and of their squares. */
+static void update_adam(Update *update)
 {
-    const double alpha = attribute(node, "alpha", 0.9f);
-    const double beta = attribute(node, "beta", 0.999f);
-    const double post = attribute(node, "norm_coefficient_post", 0.0f);
-    Tensor *gradient = update->gradient;
-    Tensor *square = expand_mul(node, gradient, gradient);
-    Tensor *mean = mixed(node, alpha, update->carried, gradient);
+    const Node *node = update->node;
+    const double alpha = attribute(update, "alpha", 0.9f);
+    const double beta = attribute(update, "beta", 0.999f);
+    const double post = attribute(update, "norm_coefficient_post", 0.0f);
+    Tensor *slope = update->gradient;
+    Tensor *square = expand_square(node, slope);
+    Tensor *mean = mixed(node, alpha, update->carried, slope);
     Tensor *squares = mixed(node, beta, update->carried_too, square);
     Tensor *root = root_of(node, squares);
-    Tensor *rate = corrected_rate(node, update->rate, alpha, beta);
-    Tensor *change = expand_div(node, expand_mul(node, rate, mean), root);
-    Tensor *next = expand_sub(node, update->value, change);
-    result[0] = expand_scaled(node, next, 1.0 - post);
-    result[count] = mean;
-    result[2 * count] = squares;
+    Tensor *rate = corrected_rate(update, alpha, beta);
+    Tensor *way = expand_mul(node, rate, mean);
+    descend(update, expand_div(node, way, root));
+    update->value = expand_scaled(node, update->value, 1.0 - post);
+    update->carried = mean;
+    update->carried_too = squares;
 }
 
 void expand_adam(Node *node)
 {
-    const int count = group_size(node, 4);
-    Tensor **result = NEW_ARRAY(node->graph->arena, Tensor *, 3 * count);
-    for (int i = 0; i < count; i++) {
-        const Update update = update_of(node, i, count, 4);
-        adam_update(node, &update, result + i, count);
-    }
-    expand_finish(node, 3 * count, result);
+    expand_updates(node, 4, update_adam);
 }
 
 /* The share of the gradient in the momentum: 1 at first, then beta. */
-static Tensor *gradient_share(const Node *node, DType type)
+static Tensor *gradient_share(const Update *update)
 {
-    const double beta = attribute(node, "beta", 1.0f);
-    Tensor *later = expand_number(node, beta, type);
-    Tensor *first = expand_number(node, 1.0, type);
-    return if_updated(node, later, first);
+    const double beta = attribute(update, "beta", 1.0f);
+    Tensor *later = number_of(update, beta);
+    Tensor *first = number_of(update, 1.0);
+    return if_updated(update->node, later, first);
+}
+
+static bool is_nesterov(const Node *node)
+{
+    const char *mode = node_string(node, "mode", "standard");
+    return !strcmp(mode, "nesterov");
+}
+
+static void update_momentum(Update *update)
+{
+    const Node *node = update->node;
+    const double alpha = attribute(update, "alpha", 0.0f);
+    Tensor *slope = update->gradient;
+    Tensor *share = gradient_share(update);
+    Tensor *before = expand_scaled(node, update->carried, alpha);
+    Tensor *now = expand_mul(node, share, slope);
+    Tensor *way = expand_add(node, before, now);
+    update->carried = way;
+    if (is_nesterov(node)) {
+        Tensor *ahead = expand_scaled(node, way, alpha);
+        way = expand_add(node, slope, ahead);
+    }
+    descend(update, expand_mul(node, update->rate, way));
 }
 
 void expand_momentum(Node *node)
 {
-    const int count = group_size(node, 3);
-    const double alpha = attribute(node, "alpha", 0.0f);
-    const char *mode = node_string(node, "mode", "standard");
-    const bool nesterov = !strcmp(mode, "nesterov");
-    Tensor **result = NEW_ARRAY(node->graph->arena, Tensor *, 2 * count);
-    for (int i = 0; i < count; i++) {
-        const Update update = update_of(node, i, count, 3);
-        Tensor *slope = update.gradient;
-        Tensor *share = gradient_share(node, update.value->dtype);
-        Tensor *before = expand_scaled(node, update.carried, alpha);
-        Tensor *momentum =
-            expand_add(node, before, expand_mul(node, share, slope));
-        Tensor *way = momentum;
-        if (nesterov)
-            way = expand_add(node, slope, expand_scaled(node, momentum, alpha));
-        way = expand_mul(node, update.rate, way);
-        result[i] = expand_sub(node, update.value, way);
-        result[count + i] = momentum;
-    }
-    expand_finish(node, 2 * count, result);
+    expand_updates(node, 3, update_momentum);
 }

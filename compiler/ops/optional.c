@@ -18,5 +18,5 @@ void expand_get_element(Node *node)
 {
     infer_shape(node, 0);
     Tensor *element = expand_unary(node, "Identity", node->in[0]);
-    expand_finish(node, 1, &element);
+    expand_finish_one(node, element);
 }

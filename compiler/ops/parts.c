@@ -77,7 +77,7 @@ static bool replace_slice(Node *node, const Node *concat)
     const int64_t first = place_in(*start, count);
     Tensor *part = parts_between(node, concat, first, place_in(*end, count));
     if (part)
-        expand_finish(node, 1, &part);
+        expand_finish_one(node, part);
     return part != NULL;
 }
 

@@ -180,7 +180,7 @@ static bool expand_float8(Node *node)
                                           node->in[4], node->in[5], b - 1));
     y = requantized(node, "QuantizeLinear", y, node->in[6], node->in[7],
                     y->shape.rank - 2);
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
     return true;
 }
 

@@ -79,7 +79,7 @@ void expand_random(Node *node)
     const float b = node_float(node, second, 1.0f);
     Tensor *drawn = draw(node, &shape, type, normal, a, b);
     Tensor *y = expand_cast(node, drawn, type);
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }
 
 /* One where a uniform number is below the probability. */
@@ -95,7 +95,7 @@ void expand_bernoulli(Node *node)
     Tensor *drawn = draw(node, shape, work, false, 0.0f, 1.0f);
     Tensor *less = expand_binary(node, "Less", drawn, p);
     Tensor *y = expand_cast(node, less, type);
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }
 
 void infer_random_values(Node *node)

@@ -96,7 +96,7 @@ void expand_sequence_at(Node *node)
         fail_node(node, STATUS_UNSUPPORTED,
                   "bake the split sizes with --const INPUT=FILE.pb",
                   "the shape of that part is known only when the model runs");
-    expand_finish(node, 1, &item);
+    expand_finish_one(node, item);
 }
 
 void expand_sequence_length(Node *node)
@@ -105,7 +105,7 @@ void expand_sequence_length(Node *node)
     Tensor *tensor = graph_add_constant(
         node->graph, NULL,
         recipe_memory(node->graph->store, DT_I64, 0, NULL, &length));
-    expand_finish(node, 1, &tensor);
+    expand_finish_one(node, tensor);
 }
 
 void expand_concat_from_sequence(Node *node)
@@ -127,7 +127,7 @@ void expand_concat_from_sequence(Node *node)
     Node *c = expand_node(node, "Concat", (int)sequence->n, part, 1);
     node_set_int(c, "axis", axis);
     Tensor *all = expand_done(c);
-    expand_finish(node, 1, &all);
+    expand_finish_one(node, all);
 }
 
 /* Sizes of the parts; NULL: known only when the model runs. */

@@ -207,7 +207,7 @@ static Tensor *dims_with_ones(const Node *node, const Shape *shorter, int rank)
     Tensor *counted = expand_binary(node, "CumSum", others, axis);
     Tensor *place = expand_sub(node, counted, ones);
     Tensor *known = expand_i64s(node, dims.rank, dims.dim);
-    Tensor *spread = expand_binary(node, "Gather", known, place);
+    Tensor *spread = expand_gather(node, known, place, 0);
     Tensor *condition = expand_cast(node, named, DT_BOOL);
     return expand_where(node, condition, ones, spread);
 }
@@ -228,7 +228,7 @@ static void expand_squeeze(Node *node)
     Tensor *dims = dims_with_ones(node, &shape, rank);
     Tensor *tensor = of_size(node, node->in[0], dims);
     tensor = expand_reshape(node, tensor, shape.rank, shape.dim);
-    expand_finish(node, 1, &tensor);
+    expand_finish_one(node, tensor);
 }
 
 static void expand_unsqueeze_values(Node *node)
@@ -239,7 +239,7 @@ static void expand_unsqueeze_values(Node *node)
     Tensor *tensor = expand_reshape(node, node->in[0], to.rank, to.dim);
     Tensor *dims = dims_with_ones(node, &from, to.rank);
     tensor = of_size(node, tensor, dims);
-    expand_finish(node, 1, &tensor);
+    expand_finish_one(node, tensor);
 }
 
 void infer_squeeze(Node *node)

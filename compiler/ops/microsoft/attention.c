@@ -11,10 +11,15 @@
 
 typedef struct Attention {
     const Node *node;
-    int64_t batch, heads, queries, keys;
-    Tensor *query;       /* [B][S][N][H] */
-    Tensor *key, *value; /* so too; with a past, or given so: [B][N][T][H] */
-    bool k_by_head, v_by_head;
+    int64_t batch;
+    int64_t heads;
+    int64_t queries;
+    int64_t keys;
+    Tensor *query; /* [B][S][N][H] */
+    Tensor *key;   /* so too; with a past, or given so: [B][N][T][H] */
+    Tensor *value;
+    bool k_by_head;
+    bool v_by_head;
     Tensor *add
         [4]; /* masks: to be added to the scores; broadcast to [B][N][S][T] */
     int adds;
@@ -130,55 +135,72 @@ static Tensor *allowed_keys(const Attention *attention, Tensor *mask)
     return expand_binary(node, "Greater", mask, zero);
 }
 
+static void add_to_scores(Attention *attention, Tensor *bias)
+{
+    attention->add[attention->adds++] = bias;
+}
+
 /* Lengths [B]; ends and starts [2 B]; who may be seen [B][T] or [B][S][T]. */
 static void add_mask(Attention *attention, Tensor *mask)
 {
     const Node *node = attention->node;
-    Tensor *add = penalty(attention, allowed_keys(attention, mask));
+    Tensor *allowed = allowed_keys(attention, mask);
+    Tensor *add = penalty(attention, allowed);
     add = expand_unsqueeze(node, add, 1);
     if (add->shape.rank < 4)
         add = expand_unsqueeze(node, add, 2);
-    attention->add[attention->adds++] = add;
+    add_to_scores(attention, add);
 }
 
 /* Keys behind the query are masked, more than any other mask does. */
 static void add_causal(Attention *attention)
 {
-    Graph *graph = attention->node->graph;
+    const Node *node = attention->node;
     const DType type = attention->query->dtype;
     const float hidden = type == DT_F32 ? -FLT_MAX : attention->filter;
-    const int64_t before = attention->keys - attention->queries;
-    const int64_t dims[] = { attention->queries, attention->keys };
-    const int64_t count = i64_mul(dims[0], dims[1]);
-    float *mask = NEW_ARRAY(graph->arena, float, count);
+    const int64_t queries = attention->queries;
+    const int64_t keys = attention->keys;
+    const int64_t before = keys - queries;
+    const int64_t count = i64_mul(queries, keys);
+    float *mask = NEW_ARRAY(node->graph->arena, float, count);
     float *next = mask;
-    for (int64_t i = 0; i < dims[0]; i++)
-        for (int64_t k = 0; k < dims[1]; k++)
+    for (int64_t i = 0; i < queries; i++)
+        for (int64_t k = 0; k < keys; k++)
             *next++ = k > i + before ? hidden : 0.0f;
-    Recipe *value = recipe_memory(graph->store, DT_F32, 2, dims, mask);
-    Tensor *tensor = graph_add_constant(graph, NULL, value);
-    attention->add[attention->adds++] =
-        expand_cast(attention->node, tensor, type);
+    Tensor *bias = attend_matrix(node, queries, keys, mask);
+    add_to_scores(attention, expand_cast(node, bias, type));
+}
+
+/* What products of queries and keys are scaled by. */
+static double scale_of(const Attention *attention)
+{
+    const int64_t size = attention->query->shape.dim[3];
+    const float given = node_float(attention->node, "scale", 0.0f);
+    const float scale = 1.0f / sqrtf((float)size);
+    return (double)(given <= 0.0f ? scale : given);
+}
+
+/* The keys as [B][N][H][T]. */
+static Tensor *keys_of(const Attention *attention)
+{
+    static const int64_t perm[] = { 0, 2, 3, 1 };
+    const Node *node = attention->node;
+    if (attention->k_by_head)
+        return attend_turn_keys(node, attention->key);
+    return expand_transpose(node, attention->key, perm);
 }
 
 /* Queries times keys, with all that is added: [B][N][S][T]. */
 static Tensor *scores_of(const Attention *attention)
 {
-    static const int64_t perm[] = { 0, 2, 3, 1 };
     const Node *node = attention->node;
-    const int64_t size = attention->query->shape.dim[3];
-    float scale = node_float(node, "scale", 0.0f);
-    if (scale <= 0.0f)
-        scale = 1.0f / sqrtf((float)size);
-    Tensor *scaled = expand_scaled(node, attention->query, (double)scale);
+    const double scale = scale_of(attention);
+    Tensor *scaled = expand_scaled(node, attention->query, scale);
     Tensor *query = attend_swap(node, scaled);
-    Tensor *key = attention->k_by_head
-                      ? attend_turn_keys(node, attention->key)
-                      : expand_transpose(node, attention->key, perm);
-    Tensor *value = expand_matmul(node, query, key);
+    Tensor *scores = expand_matmul(node, query, keys_of(attention));
     for (int i = 0; i < attention->adds; i++)
-        value = expand_add(node, value, attention->add[i]);
-    return value;
+        scores = expand_add(node, scores, attention->add[i]);
+    return scores;
 }
 
 static Tensor *attend(const Attention *attention)
@@ -195,12 +217,6 @@ static Tensor *attend(const Attention *attention)
 static int64_t key_count(const Tensor *k, bool is_by_head)
 {
     return k->shape.dim[is_by_head ? 2 : 1];
-}
-
-static Tensor *vector_part(const Node *node, Tensor *tensor, int64_t from,
-                           int64_t count)
-{
-    return expand_slice(node, tensor, 0, from, from + count);
 }
 
 /* Sizes of q, k, v in the packed projection. */
@@ -276,13 +292,13 @@ static void take_masks(Attention *attention, Tensor *mask, Tensor *bias)
     if (node_int(attention->node, "unidirectional", 0))
         add_causal(attention);
     if (bias)
-        attention->add[attention->adds++] = bias;
+        add_to_scores(attention, bias);
 }
 
 static Tensor *present_of(const Attention *attention)
 {
     const Node *node = attention->node;
-    if (!attend_reads(node, 1))
+    if (!expand_reads(node, 1))
         return NULL;
     Tensor *keys = expand_unsqueeze(node, attention->key, 0);
     Tensor *values = expand_unsqueeze(node, attention->value, 0);
@@ -294,7 +310,7 @@ static void finish_attention(Node *node, Tensor *all, Tensor *mask,
                              Tensor *past, Tensor *bias)
 {
     Attention attention = attention_of(node);
-    const bool read = attend_reads(node, 1);
+    const bool read = expand_reads(node, 1);
     if (node_int(node, "do_rotary", 0))
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "rotary embedding inside %s is not supported", node->op_type);
@@ -318,15 +334,20 @@ static void check_projection(const Node *node)
                   "its input and weights have %d and %d dimensions", x, w);
 }
 
+static void refuse_shared_past(const Node *node, bool is_shared)
+{
+    if (is_shared)
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "a shared past is not supported");
+}
+
 void expand_ms_attention(Node *node)
 {
     Tensor *mask = node_in(node, 3);
     Tensor *past = node_in(node, 4);
     Tensor *bias = node_in(node, 5);
     check_projection(node);
-    if (node_in(node, 6))
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "a shared past is not supported");
+    refuse_shared_past(node, node_in(node, 6));
     Tensor *all = expand_matmul(node, node->in[0], node->in[1]);
     if (node_in(node, 2))
         all = expand_add(node, all, node->in[2]);
@@ -339,18 +360,15 @@ void expand_qattention(Node *node)
     Tensor *mask = node_in(node, 5);
     Tensor *past = node_in(node, 8);
     check_projection(node);
-    Tensor *in[4] = { node->in[0], node->in[1] };
-    in[2] = node_in(node, 6);
-    in[3] = node_in(node, 7);
-    int count = in[2] ? 3 : 2;
-    if (in[3])
-        count = 4;
-    Node *product = expand_node(node, "MatMulInteger", count, in, 1);
-    Tensor *sums = expand_done(product);
-    Tensor *scale = expand_mul(node, node->in[3], node->in[4]);
+    Tensor *const *in = node->in;
+    Tensor *x_zero = node_in(node, 6);
+    Tensor *w_zero = node_in(node, 7);
+    Tensor *sums =
+        expand_op(node, "MatMulInteger", in[0], in[1], x_zero, w_zero);
+    Tensor *scale = expand_mul(node, in[3], in[4]);
     Tensor *all = expand_cast(node, sums, scale->dtype);
     all = expand_mul(node, all, scale);
-    all = expand_add(node, all, node->in[2]);
+    all = expand_add(node, all, in[2]);
     finish_attention(node, all, mask, past, NULL);
 }
 
@@ -398,8 +416,8 @@ static void set_qkv(Attention *attention)
 static Tensor *head_bias(const Node *node, Tensor *x, int64_t from)
 {
     const int64_t dims[] = { x->shape.dim[2], x->shape.dim[3] };
-    const int64_t count = i64_mul(dims[0], dims[1]);
-    Tensor *part = vector_part(node, node->in[3], from, count);
+    const int64_t end = from + i64_mul(dims[0], dims[1]);
+    Tensor *part = expand_slice(node, node->in[3], 0, from, end);
     Tensor *bias = expand_reshape(node, part, 2, dims);
     return expand_add(node, x, bias);
 }
@@ -419,13 +437,11 @@ static void add_bias(Attention *attention)
 void expand_multi_head_attention(Node *node)
 {
     Attention attention = attention_of(node);
-    const bool keys_read = attend_reads(node, 1);
-    const bool values_read = attend_reads(node, 2);
+    const bool keys_read = expand_reads(node, 1);
+    const bool values_read = expand_reads(node, 2);
     infer_shape(node, 0);
     set_qkv(&attention);
-    if (node_in(node, 8) || node_in(node, 9))
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "a shared past is not supported");
+    refuse_shared_past(node, node_in(node, 8) || node_in(node, 9));
     if (node_in(node, 3))
         add_bias(&attention);
     take_past(&attention, node_in(node, 6), node_in(node, 7), keys_read,
@@ -449,7 +465,7 @@ static Tensor *angles(const Node *node, Tensor *cache, int64_t steps)
         Tensor *number = attend_numbers(node, steps);
         place = expand_add(node, first, number);
     }
-    Tensor *angle = expand_binary(node, "Gather", cache, place);
+    Tensor *angle = expand_gather(node, cache, place, 0);
     return expand_unsqueeze(node, angle, 2);
 }
 
@@ -476,8 +492,10 @@ Tensor *attend_rotate(const Node *node, Tensor *x, Tensor *cos, Tensor *sin,
     const Shape shape = x->shape;
     Tensor *a = half_of(node, x, 0, interleaved);
     Tensor *b = half_of(node, x, 1, interleaved);
-    Tensor *first = attend_cross(node, "Sub", (Tensor *[]){ a, cos, b, sin });
-    Tensor *second = attend_cross(node, "Add", (Tensor *[]){ b, cos, a, sin });
+    Tensor *difference[] = { a, cos, b, sin };
+    Tensor *first = attend_cross(node, "Sub", difference);
+    Tensor *sum[] = { b, cos, a, sin };
+    Tensor *second = attend_cross(node, "Add", sum);
     first = expand_unsqueeze(node, first, axis);
     second = expand_unsqueeze(node, second, axis);
     Tensor *both = expand_concat(node, first, second, axis);
@@ -510,8 +528,7 @@ static int64_t turned_by_cache(const Node *node)
 
 static void check_turned(const Node *node, int64_t turned, int64_t size)
 {
-    const int64_t given = node_int(node, "rotary_embedding_dim", 0);
-    const int64_t asked = given ? given : size;
+    const int64_t asked = attend_turned(node, size);
     if (asked > size || asked != turned)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "turns %lld of %lld elements with a cache of %lld",
@@ -538,13 +555,13 @@ void expand_ms_rotary(Node *node)
 {
     const Shape shape = *infer_shape(node, 0);
     const int64_t turned = turned_by_cache(node);
-    const int64_t given = node_int(node, "rotary_embedding_dim", 0);
-    Tensor *x = rotary_operand(node, given ? given : i64_max(turned, 1));
+    const int64_t width = attend_turned(node, i64_max(turned, 1));
+    Tensor *x = rotary_operand(node, width);
     check_turned(node, turned, x->shape.dim[3]);
     Tensor *y = partly_turned(node, x, turned);
     if (shape.rank == 4)
         y = attend_swap(node, y);
     else
         y = expand_reshape(node, y, shape.rank, shape.dim);
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }

@@ -9,16 +9,6 @@
 #include "ops/expand.h"
 #include "ops/families.h"
 
-static void finish(Node *node, Tensor *y)
-{
-    expand_finish(node, 1, &y);
-}
-
-static bool read(const Node *node, int i)
-{
-    return node_out(node, i) && node->out[i]->uses;
-}
-
 /* Unique in the order of first appearance: values, places of the elements among them, counts. */
 void expand_ms_unique(Node *node)
 {
@@ -45,14 +35,14 @@ void expand_cdist(Node *node)
     Tensor *rows = expand_unsqueeze(node, node->in[0], 1);
     Tensor *columns = expand_unsqueeze(node, node->in[1], 0);
     Tensor *difference = expand_sub(node, rows, columns);
-    Tensor *square = expand_mul(node, difference, difference);
+    Tensor *square = expand_square(node, difference);
     Tensor *last = expand_i64(node, 2);
     Node *sum = expand_of(node, "ReduceSum", square, last);
     node_set_int(sum, "keepdims", 0);
     Tensor *y = expand_done(sum);
     if (*metric == 'e')
         y = expand_unary(node, "Sqrt", y);
-    finish(node, y);
+    expand_finish_one(node, y);
 }
 
 /* --- diffusion models --- */
@@ -101,7 +91,7 @@ static Tensor *group_norm(const Node *node, Tensor *x)
 void expand_ms_group_norm(Node *node)
 {
     infer_shape(node, 0);
-    finish(node, group_norm(node, node->in[0]));
+    expand_finish_one(node, group_norm(node, node->in[0]));
 }
 
 /* The same of x + skip + bias; skip may be [N][C]. */
@@ -136,7 +126,7 @@ void expand_skip_group_norm(Node *node)
     }
     Tensor *result[2] = { NULL };
     result[0] = group_norm(node, sum);
-    if (read(node, 1))
+    if (expand_reads(node, 1))
         result[1] = sum;
     expand_finish(node, 2, result);
 }
@@ -145,7 +135,7 @@ void expand_bias_add(Node *node)
 {
     infer_shape(node, 0);
     Tensor *sum = expand_add(node, node->in[0], node->in[1]);
-    finish(node, expand_add(node, sum, node->in[2]));
+    expand_finish_one(node, expand_add(node, sum, node->in[2]));
 }
 
 /* The left half of x + bias times gelu of the right one. */
@@ -159,7 +149,7 @@ void expand_bias_split_gelu(Node *node)
     Tensor *left = expand_slice(node, x, axis, 0, half);
     Tensor *right = expand_slice(node, x, axis, half, all);
     Tensor *gate = expand_unary(node, "Gelu", right);
-    finish(node, expand_mul(node, left, gate));
+    expand_finish_one(node, expand_mul(node, left, gate));
 }
 
 void expand_gemm_fast_gelu(Node *node)
@@ -170,7 +160,7 @@ void expand_gemm_fast_gelu(Node *node)
         y = expand_add(node, y, bias);
     Node *made = expand_of(node, "Gelu", y);
     node_set_string(made, "approximate", "tanh");
-    finish(node, expand_done(made));
+    expand_finish_one(node, expand_done(made));
 }
 
 /* --- quantized --- */
@@ -183,14 +173,6 @@ static Tensor *dequantized(const Node *node, Tensor *x, Tensor *scale,
         node_set_int(made, "axis", axis);
     if (block)
         node_set_int(made, "block_size", block);
-    return expand_done(made);
-}
-
-static Tensor *gathered(const Node *node, Tensor *table, Tensor *index,
-                        int64_t axis)
-{
-    Node *made = expand_of(node, "Gather", table, index);
-    node_set_int(made, "axis", axis);
     return expand_done(made);
 }
 
@@ -209,8 +191,10 @@ static Tensor *unpacked(const Node *node, const Tensor *x, DType type,
 
 /* What GatherBlockQuantized is told. */
 typedef struct Blocks {
-    int rows, along; /* the axis that is gathered, and that of the blocks */
-    int64_t bits, size;
+    int rows;  /* the axis that is gathered */
+    int along; /* that of the blocks */
+    int64_t bits;
+    int64_t size;
     int64_t per; /* numbers in a byte */
     DType type;
 } Blocks;
@@ -275,14 +259,15 @@ static Tensor *block_zeros(const Node *node, const Blocks *blocks)
 static Tensor *block_middles(const Node *node, const Blocks *blocks,
                              const Shape *scales)
 {
-    Store *store = node->graph->store;
+    Graph *graph = node->graph;
     const uint8_t middle = (uint8_t)(1u << (blocks->bits - 1));
+    const int rank = scales->rank;
     if (node_type(node) != DT_U8)
         return NULL;
     Recipe *value =
-        recipe_fill(store, DT_U8, scales->rank, scales->dim, &middle);
-    value = recipe_cast(store, value, blocks->type);
-    return graph_add_constant(node->graph, NULL, value);
+        recipe_fill(graph->store, DT_U8, rank, scales->dim, &middle);
+    value = recipe_cast(graph->store, value, blocks->type);
+    return graph_add_constant(graph, NULL, value);
 }
 
 /* Rows are gathered with their scales and zero points, then brought to numbers. Bytes may hold 2 or
@@ -297,16 +282,17 @@ void expand_gather_block_quantized(Node *node)
     if (blocks.per > 1)
         table = unpacked(node, table, blocks.type, blocks.per);
     Tensor *zero = block_zeros(node, &blocks);
-    Tensor *rows = gathered(node, table, index, gathers);
-    Tensor *scale = gathered(node, node->in[2], index, gathers);
+    Tensor *rows = expand_gather(node, table, index, gathers);
+    Tensor *scale = expand_gather(node, node->in[2], index, gathers);
     if (zero)
-        zero = gathered(node, zero, index, gathers);
+        zero = expand_gather(node, zero, index, gathers);
     else
         zero = block_middles(node, &blocks, &scale->shape);
     int along = blocks.along;
     if (along > gathers)
         along += rows->shape.rank - rank;
-    finish(node, dequantized(node, rows, scale, zero, along, blocks.size));
+    Tensor *y = dequantized(node, rows, scale, zero, along, blocks.size);
+    expand_finish_one(node, y);
 }
 
 /* EmbedLayerNormalization of quantized tables: operands 2 to 6 have their scales from 8 on, their

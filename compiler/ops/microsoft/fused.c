@@ -5,73 +5,88 @@
 #include "ops/expand.h"
 #include "ops/families.h"
 
-static void finish(Node *node, Tensor *y)
-{
-    expand_finish(node, 1, &y);
-}
+/* An activation by its name ("": none), with the numbers that are given. */
+typedef struct Activation {
+    const char *name;
+    const float *number;
+    int64_t count;
+} Activation;
 
-/* Clip between the numbers that are given. */
-static Tensor *clipped(const Node *node, Tensor *y, int64_t count,
-                       const float *number)
+/* Clip between the numbers. */
+static Tensor *clipped(const Node *node, Tensor *y, const Activation *act)
 {
     Tensor *in[3] = { y };
-    for (int64_t i = 0; i < count && i < 2; i++)
-        in[1 + i] = expand_number(node, (double)number[i], y->dtype);
+    for (int64_t i = 0; i < act->count && i < 2; i++) {
+        const double limit = (double)act->number[i];
+        in[1 + i] = expand_number(node, limit, y->dtype);
+    }
     return expand_done(expand_node(node, "Clip", 3, in, 1));
 }
 
-/* The activation of that name with its numbers. */
-static Tensor *activated(const Node *node, Tensor *y, const char *name,
-                         int64_t count, const float *number)
+static Tensor *activated(const Node *node, Tensor *y, const Activation *act)
 {
-    if (!*name)
+    if (!*act->name)
         return y;
-    if (!strcmp(name, "Clip"))
-        return clipped(node, y, count, number);
-    Node *act = expand_of(node, name, y);
-    if (count > 0)
-        node_set_float(act, "alpha", number[0]);
-    if (count > 1)
-        node_set_float(act, "beta", number[1]);
-    return expand_done(act);
+    if (!strcmp(act->name, "Clip"))
+        return clipped(node, y, act);
+    Node *made = expand_of(node, act->name, y);
+    if (act->count > 0)
+        node_set_float(made, "alpha", act->number[0]);
+    if (act->count > 1)
+        node_set_float(made, "beta", act->number[1]);
+    return expand_done(made);
+}
+
+/* The convolution of the image x. */
+static Tensor *convolved(const Node *node, Tensor *x)
+{
+    Tensor *bias = node_in(node, 2);
+    Node *conv = expand_of(node, "Conv", x, node->in[1], bias);
+    expand_copy_attrs(conv, node);
+    return expand_done(conv);
+}
+
+static Tensor *activated_conv(const Node *node, Tensor *y)
+{
+    Activation act = { .name = node_string(node, "activation", "") };
+    act.number = node_floats(node, "activation_params", &act.count);
+    return activated(node, y, &act);
 }
 
 void expand_fused_conv(Node *node)
 {
-    int64_t count;
     infer_shape(node, 0);
-    const float *p = node_floats(node, "activation_params", &count);
-    Node *conv =
-        expand_node(node, "Conv", node->n_in > 3 ? 3 : node->n_in, node->in, 1);
-    expand_copy_attrs(conv, node);
-    Tensor *y = expand_done(conv);
+    Tensor *y = convolved(node, node->in[0]);
     if (node_in(node, 3))
         y = expand_add(node, y, node->in[3]);
-    finish(node,
-           activated(node, y, node_string(node, "activation", ""), count, p));
+    y = activated_conv(node, y);
+    expand_finish_one(node, y);
+}
+
+/* An image with channels last as the standard has it. */
+static Tensor *channels_first(const Node *node, Tensor *x)
+{
+    static const int64_t perm[] = { 0, 3, 1, 2 };
+    return expand_transpose(node, x, perm);
 }
 
 /* Images with channels last; Z too. */
 void expand_nhwc_fused_conv(Node *node)
 {
-    static const int64_t first[] = { 0, 3, 1, 2 }, last[] = { 0, 2, 3, 1 };
-    int64_t count;
-    const float *p = node_floats(node, "activation_params", &count);
-    if (infer_shape(node, 0)->rank != 4)
+    static const int64_t last[] = { 0, 2, 3, 1 };
+    const int rank = infer_shape(node, 0)->rank;
+    if (rank != 4)
         fail_node(node, STATUS_UNSUPPORTED, NULL, "its image has %d dimensions",
-                  node->in[0]->shape.rank);
-    Node *conv =
-        expand_of(node, "Conv", expand_transpose(node, node->in[0], first),
-                  node->in[1], node_in(node, 2));
-    expand_copy_attrs(conv, node);
-    Tensor *y = expand_done(conv);
-    if (node_in(node, 3))
-        y = expand_add(node, y, expand_transpose(node, node->in[3], first));
-    finish(node, expand_transpose(node,
-                                  activated(node, y,
-                                            node_string(node, "activation", ""),
-                                            count, p),
-                                  last));
+                  rank);
+    Tensor *x = channels_first(node, node->in[0]);
+    Tensor *y = convolved(node, x);
+    if (node_in(node, 3)) {
+        Tensor *z = channels_first(node, node->in[3]);
+        y = expand_add(node, y, z);
+    }
+    y = activated_conv(node, y);
+    y = expand_transpose(node, y, last);
+    expand_finish_one(node, y);
 }
 
 void expand_fused_gemm(Node *node)
@@ -79,16 +94,19 @@ void expand_fused_gemm(Node *node)
     infer_shape(node, 0);
     Node *gemm = expand_node(node, "Gemm", node->n_in, node->in, 1);
     expand_copy_attrs(gemm, node);
-    const char *name = node_string(node, "activation", "");
     const float number[] = {
         node_float(node, "activation_alpha", 0.0f),
         node_float(node, "activation_beta", 0.0f),
     };
-    int count = 0;
+    Activation act = {
+        .name = node_string(node, "activation", ""),
+        .number = number,
+    };
     if (node_attr(node, "activation_alpha"))
-        count = node_attr(node, "activation_beta") ? 2 : 1;
+        act.count = node_attr(node, "activation_beta") ? 2 : 1;
     Tensor *y = expand_done(gemm);
-    finish(node, activated(node, y, name, count, number));
+    y = activated(node, y, &act);
+    expand_finish_one(node, y);
 }
 
 /* A factor with its last two dimensions swapped; batch: the first dimension taken behind the
@@ -114,25 +132,21 @@ static Tensor *factor(const Node *node, int i, bool swap, bool batch)
     return expand_transpose(node, node->in[i], perm);
 }
 
-void expand_fused_matmul(Node *node)
+static Tensor *factor_by(const Node *node, int i, const char *swap,
+                         const char *batch)
 {
-    Tensor *a = factor(node, 0, node_flag(node, "transA", false),
-                       node_flag(node, "transBatchA", false));
-    Tensor *b = factor(node, 1, node_flag(node, "transB", false),
-                       node_flag(node, "transBatchB", false));
-    const float alpha = node_float(node, "alpha", 1.0f);
-    Tensor *y = expand_matmul(node, a, b);
-    if (alpha < 1.0f || alpha > 1.0f)
-        y = expand_mul(node, y, expand_number(node, (double)alpha, y->dtype));
-    finish(node, y);
+    const bool swaps = node_flag(node, swap, false);
+    const bool moves = node_flag(node, batch, false);
+    return factor(node, i, swaps, moves);
 }
 
-static Tensor *gelu(const Node *node, Tensor *x, bool tanh_form)
+void expand_fused_matmul(Node *node)
 {
-    Node *made = expand_of(node, "Gelu", x);
-    if (tanh_form)
-        node_set_string(made, "approximate", "tanh");
-    return expand_done(made);
+    Tensor *a = factor_by(node, 0, "transA", "transBatchA");
+    Tensor *b = factor_by(node, 1, "transB", "transBatchB");
+    Tensor *y = expand_matmul(node, a, b);
+    y = expand_times_alpha(node, y);
+    expand_finish_one(node, y);
 }
 
 static Tensor *biased(const Node *node, int i, Tensor *x)
@@ -140,80 +154,99 @@ static Tensor *biased(const Node *node, int i, Tensor *x)
     return node_in(node, i) ? expand_add(node, x, node->in[i]) : x;
 }
 
-void expand_ms_gelu(Node *node)
+/* Gelu of input and bias; approximate: "none" or "tanh". */
+static void expand_gelu_as(Node *node, const char *approximate)
 {
     infer_shape(node, 0);
-    finish(node, gelu(node, biased(node, 1, node->in[0]), false));
+    Tensor *x = biased(node, 1, node->in[0]);
+    Node *made = expand_of(node, "Gelu", x);
+    if (*approximate == 't')
+        node_set_string(made, "approximate", approximate);
+    expand_finish_one(node, expand_done(made));
+}
+
+void expand_ms_gelu(Node *node)
+{
+    expand_gelu_as(node, "none");
 }
 
 void expand_fast_gelu(Node *node)
 {
-    infer_shape(node, 0);
-    finish(node, gelu(node, biased(node, 1, node->in[0]), true));
+    expand_gelu_as(node, "tanh");
 }
 
 void expand_quick_gelu(Node *node)
 {
     infer_shape(node, 0);
+    const float alpha = node_float(node, "alpha", 1.702f);
     Node *made = expand_node(node, "Swish", 1, node->in, 1);
-    node_set_float(made, "alpha", node_float(node, "alpha", 1.702f));
-    finish(node, expand_done(made));
+    node_set_float(made, "alpha", alpha);
+    expand_finish_one(node, expand_done(made));
 }
 
-/* Normalization over the last dimensions from `axis` on; results: y, mean, 1 / deviation. */
-static Node *layer_norm(const Node *node, Tensor *x, Tensor *scale,
-                        Tensor *bias, int64_t axis, float epsilon, int results)
-{
-    Tensor *in[] = { x, scale, bias };
-    Node *made =
-        expand_node(node, "LayerNormalization", bias ? 3 : 2, in, results);
-    node_set_int(made, "axis", axis);
-    node_set_float(made, "epsilon", epsilon);
-    expand_done(made);
-    return made;
-}
+/* A normalization over the last dimensions from `axis` on. */
+typedef struct Norm {
+    Tensor *x;
+    Tensor *scale;
+    Tensor *bias; /* NULL: none */
+    int64_t axis;
+    float epsilon;
+} Norm;
 
-static Tensor *rms_norm(const Node *node, Tensor *x, Tensor *scale,
-                        int64_t axis, float epsilon)
+static Tensor *normalized(Node *made, const Norm *norm)
 {
-    Node *made = expand_of(node, "RMSNormalization", x, scale);
-    node_set_int(made, "axis", axis);
-    node_set_float(made, "epsilon", epsilon);
+    node_set_int(made, "axis", norm->axis);
+    node_set_float(made, "epsilon", norm->epsilon);
     return expand_done(made);
 }
 
-/* 1 / sqrt(mean of squares + epsilon), where somebody reads it. */
-static Tensor *rms_factor(const Node *node, Tensor *x, int64_t axis,
-                          float epsilon)
+/* Results: y, mean, 1 / deviation. */
+static Node *layer_norm(const Node *node, const Norm *norm, int results)
 {
-    const int first = node_axis(node, axis, x->shape.rank);
+    Tensor *in[] = { norm->x, norm->scale, norm->bias };
+    const int n_in = norm->bias ? 3 : 2;
+    Node *made = expand_node(node, "LayerNormalization", n_in, in, results);
+    normalized(made, norm);
+    return made;
+}
+
+static Tensor *rms_norm(const Node *node, const Norm *norm)
+{
+    Node *made = expand_of(node, "RMSNormalization", norm->x, norm->scale);
+    return normalized(made, norm);
+}
+
+/* 1 / sqrt(mean of squares + epsilon). */
+static Tensor *rms_factor(const Node *node, const Norm *norm)
+{
+    Tensor *x = norm->x;
+    const int first = node_axis(node, norm->axis, x->shape.rank);
     const int count = x->shape.rank - first;
-    int64_t axes[MAX_RANK];
+    int64_t axis[MAX_RANK];
     for (int i = 0; i < count; i++)
-        axes[i] = first + i;
-    Tensor *square = expand_mul(node, x, x);
-    Tensor *mean = expand_done(
-        expand_of(node, "ReduceMean", square, expand_i64s(node, count, axes)));
-    Tensor *least = expand_number(node, (double)epsilon, x->dtype);
+        axis[i] = first + i;
+    Tensor *square = expand_square(node, x);
+    Tensor *axes = expand_i64s(node, count, axis);
+    Tensor *mean = expand_binary(node, "ReduceMean", square, axes);
+    const double epsilon = (double)norm->epsilon;
+    Tensor *least = expand_number(node, epsilon, x->dtype);
     Tensor *sum = expand_add(node, mean, least);
     Tensor *root = expand_unary(node, "Sqrt", sum);
     return expand_unary(node, "Reciprocal", root);
 }
 
-static bool read(const Node *node, int i)
-{
-    return node_out(node, i) && node->out[i]->uses;
-}
-
 void expand_simplified_layer_norm(Node *node)
 {
     infer_shape(node, 0);
-    const int64_t axis = node_int(node, "axis", -1);
-    const float epsilon = node_float(node, "epsilon", 1e-5f);
-    Tensor *result[] = {
-        rms_norm(node, node->in[0], node->in[1], axis, epsilon),
-        read(node, 1) ? rms_factor(node, node->in[0], axis, epsilon) : NULL
+    const Norm norm = {
+        .x = node->in[0],
+        .scale = node->in[1],
+        .axis = node_int(node, "axis", -1),
+        .epsilon = node_float(node, "epsilon", 1e-5f),
     };
+    Tensor *result[2] = { rms_norm(node, &norm) };
+    if (expand_reads(node, 1))
+        result[1] = rms_factor(node, &norm);
     expand_finish(node, result[1] ? 2 : 1, result);
 }
 
@@ -222,48 +255,58 @@ static Tensor *skipped(const Node *node, int bias)
 {
     infer_shape(node, 0);
     infer_shape(node, 1);
-    return biased(node, bias, expand_add(node, node->in[0], node->in[1]));
+    Tensor *sum = expand_add(node, node->in[0], node->in[1]);
+    return biased(node, bias, sum);
 }
 
 void expand_skip_layer_norm(Node *node)
 {
-    Tensor *sum = skipped(node, 4);
-    Node *norm = layer_norm(node, sum, node->in[2], node_in(node, 3), -1,
-                            node_float(node, "epsilon", 1e-12f),
-                            read(node, 1) || read(node, 2) ? 3 : 1);
-    Tensor *result[] = { norm->out[0], read(node, 1) ? norm->out[1] : NULL,
-                         read(node, 2) ? norm->out[2] : NULL,
-                         read(node, 3) ? sum : NULL };
+    const Norm norm = {
+        .x = skipped(node, 4),
+        .scale = node->in[2],
+        .bias = node_in(node, 3),
+        .axis = -1,
+        .epsilon = node_float(node, "epsilon", 1e-12f),
+    };
+    const bool more = expand_reads(node, 1) || expand_reads(node, 2);
+    const Node *made = layer_norm(node, &norm, more ? 3 : 1);
+    Tensor *result[4] = { made->out[0] };
+    for (int i = 1; i < 3; i++)
+        if (expand_reads(node, i))
+            result[i] = made->out[i];
+    if (expand_reads(node, 3))
+        result[3] = norm.x;
     expand_finish(node, 4, result);
 }
 
 void expand_skip_simplified_layer_norm(Node *node)
 {
-    Tensor *sum = skipped(node, 3);
-    const float epsilon = node_float(node, "epsilon", 1e-12f);
-    Tensor *result[] = { rms_norm(node, sum, node->in[2], -1, epsilon), NULL,
-                         read(node, 2) ? rms_factor(node, sum, -1, epsilon)
-                                       : NULL,
-                         read(node, 3) ? sum : NULL };
+    const Norm norm = {
+        .x = skipped(node, 3),
+        .scale = node->in[2],
+        .axis = -1,
+        .epsilon = node_float(node, "epsilon", 1e-12f),
+    };
+    Tensor *result[4] = { rms_norm(node, &norm) };
+    if (expand_reads(node, 2))
+        result[2] = rms_factor(node, &norm);
+    if (expand_reads(node, 3))
+        result[3] = norm.x;
     expand_finish(node, 4, result);
-}
-
-static Tensor *gathered(const Node *node, Tensor *table, Tensor *index)
-{
-    return expand_done(expand_of(node, "Gather", table, index));
 }
 
 void expand_dims(Node *node)
 {
     int64_t count;
-    const Shape *shape = infer_shape(node, 0);
-    const int64_t *axis = infer_ints(node, 1, &count);
-    if (!axis || count != 1)
+    const int rank = infer_shape(node, 0)->rank;
+    const int64_t *given = infer_ints(node, 1, &count);
+    if (!given || count != 1)
         fail_node(node, STATUS_UNSUPPORTED,
                   "bake the axis with --const INPUT=FILE.pb",
                   "its axis is known only at run time");
-    finish(node, expand_unsqueeze(node, node->in[0],
-                                  node_axis(node, *axis, shape->rank + 1)));
+    const int axis = node_axis(node, *given, rank + 1);
+    Tensor *y = expand_unsqueeze(node, node->in[0], axis);
+    expand_finish_one(node, y);
 }
 
 /* softmax(x + bias) over the last dimensions from `axis` on. */
@@ -271,59 +314,68 @@ void expand_bias_softmax(Node *node)
 {
     infer_shape(node, 0);
     Tensor *x = expand_add(node, node->in[0], node->in[1]);
-    const Shape s = x->shape;
-    const int axis = infer_axis(node, 1, s.rank);
-    int64_t dims[2] = { 1, 1 };
-    for (int i = 0; i < s.rank; i++)
-        dims[i >= axis] *= s.dim[i];
-    x = expand_reshape(node, x, 2, dims);
-    Node *softmax = expand_of(node, "Softmax", x);
-    node_set_int(softmax, "axis", 1);
-    finish(node, expand_reshape(node, expand_done(softmax), s.rank, s.dim));
+    const int axis = infer_axis(node, 1, x->shape.rank);
+    Tensor *y = expand_flat_softmax(node, x, axis);
+    expand_finish_one(node, y);
 }
 
 /* The length of each mask; 0 where there is none; NULL: nobody asks. */
 static Tensor *mask_lengths(const Node *node, Tensor *mask)
 {
-    Store *store = node->graph->store;
+    Graph *graph = node->graph;
     const int64_t batch = infer_shape(node, 0)->dim[0];
     const int32_t zero = 0;
-    if (!read(node, 1))
+    if (!expand_reads(node, 1))
         return NULL;
-    if (!mask)
-        return graph_add_constant(node->graph, NULL,
-                                  recipe_fill(store, DT_I32, 1, &batch, &zero));
-    Node *made = expand_of(node, "ReduceSum", mask, expand_i64(node, 1));
-    node_set_int(made, "keepdims", 0);
-    return expand_done(made);
+    if (!mask) {
+        Recipe *none = recipe_fill(graph->store, DT_I32, 1, &batch, &zero);
+        return graph_add_constant(graph, NULL, none);
+    }
+    Tensor *steps = expand_i64(node, 1);
+    Node *sum = expand_of(node, "ReduceSum", mask, steps);
+    node_set_int(sum, "keepdims", 0);
+    return expand_done(sum);
+}
+
+/* The embeddings of the first places, or of those that are given. */
+static Tensor *place_embeddings(const Node *node, Tensor *table, Tensor *places)
+{
+    const int64_t steps = infer_shape(node, 0)->dim[1];
+    if (places)
+        return expand_gather(node, table, places, 0);
+    return expand_slice(node, table, 0, 0, steps);
 }
 
 /* The sum of the embeddings of words, places and segments. */
 static Tensor *embeddings(const Node *node, Tensor *const *in)
 {
-    const int64_t steps = infer_shape(node, 0)->dim[1];
-    Tensor *words = gathered(node, in[2], in[0]);
-    Tensor *places = in[8] ? gathered(node, in[3], in[8])
-                           : expand_slice(node, in[3], 0, 0, steps);
+    Tensor *words = expand_gather(node, in[2], in[0], 0);
+    Tensor *places = place_embeddings(node, in[3], in[8]);
     Tensor *sum = expand_add(node, words, places);
     if (!in[1] || !in[4])
         return sum;
-    Tensor *segments = gathered(node, in[4], in[1]);
+    Tensor *segments = expand_gather(node, in[4], in[1], 0);
     return expand_add(node, sum, segments);
 }
 
 void expand_embeddings(Node *node, Tensor *const *in)
 {
-    const float epsilon = node_float(node, "epsilon", 1e-12f);
-    const Shape *ids = infer_shape(node, 0);
-    if (ids->rank != 2)
+    const int rank = infer_shape(node, 0)->rank;
+    if (rank != 2)
         fail_node(node, STATUS_MALFORMED, NULL,
-                  "its word indices have %d dimensions", ids->rank);
-    Tensor *sum = embeddings(node, in);
-    const Node *norm = layer_norm(node, sum, in[5], in[6], -1, epsilon, 1);
-    Tensor *result[3] = { norm->out[0], mask_lengths(node, in[7]) };
-    if (read(node, 2))
-        result[2] = sum;
+                  "its word indices have %d dimensions", rank);
+    const Norm norm = {
+        .x = embeddings(node, in),
+        .scale = in[5],
+        .bias = in[6],
+        .axis = -1,
+        .epsilon = node_float(node, "epsilon", 1e-12f),
+    };
+    const Node *made = layer_norm(node, &norm, 1);
+    Tensor *result[3] = { made->out[0] };
+    result[1] = mask_lengths(node, in[7]);
+    if (expand_reads(node, 2))
+        result[2] = norm.x;
     expand_finish(node, 3, result);
 }
 

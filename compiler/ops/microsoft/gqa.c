@@ -132,7 +132,7 @@ static Tensor *angles(const Grouped *grouped, Tensor *cache)
 {
     const Node *node = grouped->node;
     Tensor *place = places_of(grouped);
-    Tensor *angle = expand_binary(node, "Gather", cache, place);
+    Tensor *angle = expand_gather(node, cache, place, 0);
     return expand_unsqueeze(node, angle, 2);
 }
 
@@ -304,7 +304,7 @@ static Tensor *masked(const Grouped *grouped, Tensor *scores)
         return expand_add(node, scores, bounds);
     Tensor *key = attend_numbers(node, grouped->room);
     Tensor *within = expand_binary(node, "Less", key, band.lengths);
-    Tensor *unseen = expand_number(node, -(double)INFINITY, type);
+    Tensor *unseen = attend_unseen(node, type);
     return expand_where(node, within, scores, unseen);
 }
 
@@ -375,11 +375,11 @@ void expand_group_query_attention(Node *node)
     Tensor *scores = scores_of(&grouped, keys);
     Tensor *share = shares(&grouped, scores);
     Tensor *result[4] = { weighed(&grouped, share, values) };
-    if (attend_reads(node, 1))
+    if (expand_reads(node, 1))
         result[1] = keys;
-    if (attend_reads(node, 2))
+    if (expand_reads(node, 2))
         result[2] = values;
-    if (attend_reads(node, 3))
+    if (expand_reads(node, 3))
         result[3] = node_int(node, "qk_output", 0) == 1 ? scores : share;
     expand_finish(node, 4, result);
 }

@@ -30,11 +30,6 @@ static Tensor *quantized(const Node *node, Tensor *y, int i, DType type)
     return expand_done(q);
 }
 
-static void finish(Node *node, Tensor *y)
-{
-    expand_finish(node, 1, &y);
-}
-
 /* The same operator of the standard. */
 void expand_same_operator(Node *node)
 {
@@ -53,7 +48,7 @@ static void expand_quantized_binary(Node *node, const char *op)
     Tensor *a = real(node, 0);
     Tensor *b = real(node, 3);
     Tensor *y = expand_binary(node, op, a, b);
-    finish(node, quantized(node, y, 6, type));
+    expand_finish_one(node, quantized(node, y, 6, type));
 }
 
 void expand_qlinear_add(Node *node)
@@ -67,8 +62,9 @@ void expand_qlinear_mul(Node *node)
 
 void expand_qlinear_sigmoid(Node *node)
 {
-    finish(node, quantized(node, expand_unary(node, "Sigmoid", real(node, 0)),
-                           3, node_type(node)));
+    expand_finish_one(
+        node, quantized(node, expand_unary(node, "Sigmoid", real(node, 0)), 3,
+                        node_type(node)));
 }
 
 void expand_qlinear_leaky_relu(Node *node)
@@ -76,7 +72,8 @@ void expand_qlinear_leaky_relu(Node *node)
     Tensor *x = real(node, 0);
     Node *made = expand_of(node, "LeakyRelu", x);
     node_set_float(made, "alpha", node_float(node, "alpha", 0.01f));
-    finish(node, quantized(node, expand_done(made), 3, node_type(node)));
+    expand_finish_one(node,
+                      quantized(node, expand_done(made), 3, node_type(node)));
 }
 
 /* Until opset 12 a softmax runs over all dimensions from the axis on. */
@@ -94,10 +91,10 @@ void expand_qlinear_softmax(Node *node)
     }
     Node *made = expand_of(node, "Softmax", x);
     node_set_int(made, "axis", flat ? 1 : axis);
-    finish(node, quantized(node,
-                           expand_reshape(node, expand_done(made), shape.rank,
-                                          shape.dim),
-                           3, node_type(node)));
+    expand_finish_one(node, quantized(node,
+                                      expand_reshape(node, expand_done(made),
+                                                     shape.rank, shape.dim),
+                                      3, node_type(node)));
 }
 
 void expand_qlinear_reduce_mean(Node *node)
@@ -110,7 +107,7 @@ void expand_qlinear_reduce_mean(Node *node)
         in[1] = expand_i64s(node, count, axes);
     Node *made = expand_node(node, "ReduceMean", count ? 2 : 1, in, 1);
     node_set_int(made, "keepdims", node_int(node, "keepdims", 1));
-    finish(node, quantized(node, expand_done(made), 3, type));
+    expand_finish_one(node, quantized(node, expand_done(made), 3, type));
 }
 
 void expand_qlinear_where(Node *node)
@@ -119,7 +116,7 @@ void expand_qlinear_where(Node *node)
     Tensor *a = real(node, 1);
     Tensor *b = real(node, 4);
     Tensor *y = expand_where(node, node->in[0], a, b);
-    finish(node, quantized(node, y, 7, type));
+    expand_finish_one(node, quantized(node, y, 7, type));
 }
 
 void expand_qlinear_concat(Node *node)
@@ -132,7 +129,8 @@ void expand_qlinear_concat(Node *node)
         in[i] = real(node, 2 + 3 * i);
     Node *made = expand_node(node, "Concat", parts, in, 1);
     node_set_int(made, "axis", node_int(node, "axis", 0));
-    finish(node, quantized(node, expand_done(made), 0, node->in[2]->dtype));
+    expand_finish_one(
+        node, quantized(node, expand_done(made), 0, node->in[2]->dtype));
 }
 
 /* Images with channels last become those of the standard, and back. */
@@ -174,22 +172,22 @@ void expand_qlinear_average_pool(Node *node)
         y = expand_add(node, y, expand_cast(node, zero, DT_F32));
     Tensor *scale = expand_number(node, 1.0, DT_F32);
     Tensor *none = expand_number(node, 0.0, type);
-    finish(node,
-           expand_done(expand_of(node, "QuantizeLinear", y, scale, none)));
+    expand_finish_one(
+        node, expand_done(expand_of(node, "QuantizeLinear", y, scale, none)));
 }
 
 void expand_qlinear_global_average_pool(Node *node)
 {
-    finish(node, quantized(node,
-                           on_image(node, "GlobalAveragePool", real(node, 0),
-                                    is_last(node)),
-                           3, node_type(node)));
+    expand_finish_one(node, quantized(node,
+                                      on_image(node, "GlobalAveragePool",
+                                               real(node, 0), is_last(node)),
+                                      3, node_type(node)));
 }
 
 void expand_nhwc_max_pool(Node *node)
 {
     infer_shape(node, 0);
-    finish(node, on_image(node, "MaxPool", node->in[0], true));
+    expand_finish_one(node, on_image(node, "MaxPool", node->in[0], true));
 }
 
 void expand_nhwc_conv(Node *node)
@@ -199,7 +197,7 @@ void expand_nhwc_conv(Node *node)
         expand_of(node, "Conv", channels(node, node->in[0], true, false),
                   node->in[1], node_in(node, 2));
     expand_copy_attrs(made, node);
-    finish(node, channels(node, expand_done(made), true, true));
+    expand_finish_one(node, channels(node, expand_done(made), true, true));
 }
 
 void expand_ms_qlinear_conv(Node *node)
@@ -210,7 +208,8 @@ void expand_ms_qlinear_conv(Node *node)
     in[0] = channels(node, in[0], is_last(node), false);
     Node *made = expand_node(node, "QLinearConv", node->n_in, in, 1);
     expand_copy_attrs(made, node);
-    finish(node, channels(node, expand_done(made), is_last(node), true));
+    expand_finish_one(node,
+                      channels(node, expand_done(made), is_last(node), true));
 }
 
 /* Products. */
@@ -304,7 +303,7 @@ void expand_qgemm(Node *node)
     Tensor *y = is_static_gemm(node) ? static_gemm(node) : integer_gemm(node);
     if (node_in(node, 7))
         y = quantized(node, y, 7, node_type(node));
-    finish(node, y);
+    expand_finish_one(node, y);
 }
 
 void expand_dynamic_quantize_matmul(Node *node)
@@ -314,8 +313,8 @@ void expand_dynamic_quantize_matmul(Node *node)
     Tensor *a = expand_done(q);
     Tensor *sums =
         integer_product(node, a, node->in[1], q->out[2], node_in(node, 3));
-    finish(node,
-           scaled(node, sums, q->out[1], node->in[2], 1.0f, node_in(node, 4)));
+    expand_finish_one(node, scaled(node, sums, q->out[1], node->in[2], 1.0f,
+                                   node_in(node, 4)));
 }
 
 /* Weights [D][inputs][4 H] of 8 bits as the standard's LSTM has them: float, [D][4 H][inputs].
@@ -369,8 +368,8 @@ void expand_matmul_integer_to_float(Node *node)
     infer_shape(node, 0);
     Tensor *sums = integer_product(node, node->in[0], node->in[1],
                                    node_in(node, 4), node_in(node, 5));
-    finish(node, scaled(node, sums, node->in[2], node->in[3], 1.0f,
-                        node_in(node, 6)));
+    expand_finish_one(node, scaled(node, sums, node->in[2], node->in[3], 1.0f,
+                                   node_in(node, 6)));
 }
 
 /* Weights of 2, 4 or 8 bits in blocks along K, packed [N][blocks][bytes of a block]. */
@@ -562,5 +561,5 @@ void expand_matmul_nbits(Node *node)
         Tensor *bias = expand_cast(node, node->in[5], x->dtype);
         y = expand_add(node, y, bias);
     }
-    finish(node, expand_cast(node, y, type));
+    expand_finish_one(node, expand_cast(node, y, type));
 }

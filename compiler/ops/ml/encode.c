@@ -34,7 +34,7 @@ void expand_scaler(Node *node)
         x = expand_sub(node, x, expand_floats(node, offsets, offset));
     if (scales)
         x = expand_mul(node, x, expand_floats(node, scales, scale));
-    expand_finish(node, 1, &x);
+    expand_finish_one(node, x);
 }
 
 void expand_binarizer(Node *node)
@@ -45,7 +45,7 @@ void expand_binarizer(Node *node)
     Tensor *threshold = expand_number(node, (double)limit, type);
     Tensor *above = expand_binary(node, "Greater", node->in[0], threshold);
     Tensor *y = expand_cast(node, above, type);
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }
 
 /* Where operand 0 is what counts as missing. */
@@ -80,7 +80,7 @@ void expand_imputer(Node *node)
     Tensor *with = graph_add_constant(node->graph, NULL, values);
     Tensor *mask = missing_values(node, floats > 0);
     Tensor *y = expand_where(node, mask, with, node->in[0]);
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }
 
 void infer_normalizer(Node *node)
@@ -151,7 +151,7 @@ void expand_feature_vectorizer(Node *node)
         node_set_int(concat, "axis", 1);
         all = expand_done(concat);
     }
-    expand_finish(node, 1, &all);
+    expand_finish_one(node, all);
 }
 
 /* Elements of the last axis, by index. */
@@ -168,7 +168,7 @@ void expand_array_feature_extractor(Node *node)
     Tensor *y = expand_done(gather);
     if (x->rank == 1)
         y = expand_reshape(node, y, 2, (const int64_t[]){ 1, count });
-    expand_finish(node, 1, &y);
+    expand_finish_one(node, y);
 }
 
 /* The categories that attribute cats_int64s or cats_strings lists, of the input's type. */
@@ -204,7 +204,7 @@ void expand_one_hot_encoder(Node *node)
     x = expand_binary(node, "Equal", x,
                       graph_add_constant(node->graph, NULL, categories));
     x = expand_cast(node, x, DT_F32);
-    expand_finish(node, 1, &x);
+    expand_finish_one(node, x);
 }
 
 /* The tensor part of ZipMap: its probabilities, in the order of the class labels. */

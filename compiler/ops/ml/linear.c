@@ -108,7 +108,7 @@ void expand_linear_regressor(Node *node)
     Tensor *z = linear_scores(node, node_int(node, "targets", 1));
     if (ml_post(node))
         z = expand_done(scores_node(node, z, 1));
-    expand_finish(node, 1, &z);
+    expand_finish_one(node, z);
 }
 
 void expand_linear_classifier(Node *node)
