@@ -139,8 +139,17 @@ Recipe *recipe_reshape(Store *store, const Recipe *recipe, int rank,
 /* Elements start, start + step, ... (count of them) of an axis; step may be negative. */
 Recipe *recipe_slice(Store *store, const Recipe *recipe, int axis,
                      int64_t start, int64_t step, int64_t count);
+/* Elements from, from + 1, ... (count of them) of an axis. */
+Recipe *recipe_part(Store *store, const Recipe *recipe, int axis, int64_t from,
+                    int64_t count);
 Recipe *recipe_pad(Store *s, const Recipe *r, int axis, int64_t before,
                    int64_t after); /* zeros */
+/* An axis filled up to `size` with zeros behind. */
+Recipe *recipe_fill_up(Store *store, const Recipe *recipe, int axis,
+                       int64_t size);
+/* As a matrix of so many rows; and a matrix with rows and columns exchanged. */
+Recipe *recipe_matrix(Store *store, const Recipe *recipe, int64_t rows);
+Recipe *recipe_turn(Store *store, const Recipe *matrix);
 Recipe *recipe_concat(Store *store, int n, Recipe *const *r, int axis);
 /* Broadcasts to dims by the rules of ONNX. */
 Recipe *recipe_expand(Store *store, const Recipe *recipe, int rank,

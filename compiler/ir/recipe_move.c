@@ -178,6 +178,32 @@ Recipe *recipe_pad(Store *store, const Recipe *recipe, int axis, int64_t before,
     return pad_form(store, recipe, axis, before, dims);
 }
 
+Recipe *recipe_part(Store *store, const Recipe *recipe, int axis, int64_t from,
+                    int64_t count)
+{
+    return recipe_slice(store, recipe, axis, from, 1, count);
+}
+
+Recipe *recipe_fill_up(Store *store, const Recipe *recipe, int axis,
+                       int64_t size)
+{
+    const int64_t more = size - recipe->dim[axis];
+    return recipe_pad(store, recipe, axis, 0, more);
+}
+
+Recipe *recipe_matrix(Store *store, const Recipe *recipe, int64_t rows)
+{
+    const int64_t columns = rows ? recipe_count(recipe) / rows : 0;
+    const int64_t dims[2] = { rows, columns };
+    return recipe_reshape(store, recipe, 2, dims);
+}
+
+Recipe *recipe_turn(Store *store, const Recipe *matrix)
+{
+    static const int perm[2] = { 1, 0 };
+    return recipe_transpose(store, matrix, perm);
+}
+
 /* Dims of the broadcast of recipe and dims; axis a of recipe is axis a + *shift of the result. */
 static int broadcast(const Recipe *recipe, int rank, const int64_t *dims,
                      int64_t *out, int *shift)

@@ -240,7 +240,7 @@ static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
     if (window->spatial == 2) {
         const int64_t tap = window_thin(window);
         if (tap >= 0)
-            weights = recipe_slice(lower->store, weights, 2, tap, 1, 1);
+            weights = recipe_part(lower->store, weights, 2, tap, 1);
     }
     window_upright(window);
     const inlay_conv_params params = packed_params(lower, layer);

@@ -77,7 +77,7 @@ Recipe *constant_gather(Node *node)
     const int64_t first = recipe ? consecutive(node) : -1;
     if (first < 0)
         return NULL;
-    recipe = recipe_slice(store, recipe, axis_of(node), first, 1, indices);
+    recipe = recipe_part(store, recipe, axis_of(node), first, indices);
     return recipe_reshape(store, recipe, s->rank, s->dim);
 }
 

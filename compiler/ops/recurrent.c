@@ -309,7 +309,7 @@ static Tensor *pack_rows(Lower *lower, Tensor *w, int64_t from, int64_t rows)
     const int64_t directions = w->shape.dim[0];
     const int64_t all = i64_mul(directions, rows);
     const int64_t dims[3] = { all, w->shape.dim[2], 1 };
-    Recipe *part = recipe_slice(store, w->value, 1, from, 1, rows);
+    Recipe *part = recipe_part(store, w->value, 1, from, rows);
     Recipe *matrix = recipe_reshape(store, part, 3, dims);
     return pack_wide_weights(lower, matrix, directions);
 }

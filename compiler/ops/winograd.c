@@ -74,7 +74,7 @@ static void transform_piece(Store *store, const Transform *transform,
     Arena *arena = store->arena;
     const int64_t pairs = n * transform->ic;
     const int64_t side = transform->tile + 2;
-    const Recipe *slice = recipe_slice(store, transform->w, 0, from, 1, n);
+    const Recipe *slice = recipe_part(store, transform->w, 0, from, n);
     const float *w = recipe_values(store, arena, slice);
     float *made = arena_buffer(
         arena, size_mul(sizeof *made, (size_t)(pairs * side * side)));
