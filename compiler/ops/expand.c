@@ -131,6 +131,12 @@ Tensor *expand_transpose(const Node *at, Tensor *tensor, const int64_t *perm)
     return expand_done(node);
 }
 
+Tensor *expand_turn(const Node *at, Tensor *matrix)
+{
+    static const int64_t perm[] = { 1, 0 };
+    return expand_transpose(at, matrix, perm);
+}
+
 Tensor *expand_where(const Node *at, Tensor *condition, Tensor *a, Tensor *b)
 {
     return expand_op(at, "Where", condition, a, b);

@@ -58,6 +58,8 @@ Tensor *expand_reshape(const Node *at, Tensor *tensor,
                        const int64_t *dims);
 Tensor *expand_transpose(const Node *at, Tensor *tensor,
                          const int64_t *perm); /* as the attribute */
+/* A matrix with rows and columns exchanged. */
+ExpandOne expand_turn;
 Tensor *expand_where(const Node *at, Tensor *condition,
                      Tensor *a,  /* where it holds */
                      Tensor *b); /* elsewhere */

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "ops/families.h"
+#include "ops/qlayout.h"
 
 static bool is_constant(const Tensor *tensor)
 {
@@ -34,18 +35,28 @@ void bytes_bounds(const Node *node, int32_t *lo, int32_t *hi)
     *hi = (int32_t)node_int(node, "hi", least + 255);
 }
 
+static bool weights_fit(const ByteOperands *q, int64_t channels)
+{
+    if (!q->w->value || !fits(q->zw, channels))
+        return false;
+    return fits(q->sw, channels) && fits_each(q->bias, channels);
+}
+
+static bool input_fits(const ByteOperands *q)
+{
+    return !q->x->value && is_single(q->zx) && is_single(q->sx);
+}
+
 bool bytes_packable(const ByteOperands *q, int64_t channels)
 {
-    const bool floats = q->y->dtype == DT_F32;
-    if (!q->w->value || q->x->value || !is_single(q->zx) || !is_single(q->sx))
+    const DType type = q->y->dtype;
+    if (!weights_fit(q, channels) || !input_fits(q))
         return false;
-    if (!fits(q->zw, channels) || !fits(q->sw, channels) ||
-        !fits_each(q->bias, channels))
-        return false;
-    if (floats || q->y->dtype == DT_I32)
+    if (type == DT_F32 || type == DT_I32)
         return true;
-    return is_constant(q->zx) && is_constant(q->sx) && fits(q->sy, 1) &&
-           fits(q->zy, 1) && is_constant(q->zy);
+    if (!is_constant(q->zx) || !is_constant(q->sx))
+        return false;
+    return fits(q->sy, 1) && fits(q->zy, 1);
 }
 
 /* ---- small constants ---- */
@@ -84,156 +95,68 @@ static Recipe *signed_bytes(Store *store, const Tensor *w)
 {
     if (is_signed(w))
         return w->value;
+    const Recipe *middle = recipe_number(store, -128.0f);
     Recipe *wide = recipe_cast(store, w->value, DT_F32);
-    wide = recipe_add(store, wide, recipe_number(store, -128.0f));
+    wide = recipe_add(store, wide, middle);
     return recipe_cast(store, wide, DT_I8);
-}
-
-/* w [groups][blocks * width][rows][run] -> [groups][blocks][rows][steps][width][depth]. */
-static Recipe *in_steps(Store *store, const Recipe *w, int64_t width,
-                        int64_t depth)
-{
-    static const int turn[6] = { 0, 1, 3, 4, 2, 5 };
-    const int64_t *d = recipe_dims(w);
-    const int64_t steps = i64_ceil_div(d[3], depth);
-    const int64_t cut[6] = { d[0], d[1] / width, width, d[2], steps, depth };
-    Recipe *recipe = recipe_pad(store, w, 3, 0, steps * depth - d[3]);
-    recipe = recipe_reshape(store, recipe, 6, cut);
-    return recipe_transpose(store, recipe, turn);
-}
-
-/* Channels [from, from + count) of w [groups][OC][IC][rows][columns] as blocks of `width`. Deep
- * ones have the whole window in one row. */
-static Recipe *blocks_of(Store *store, const Recipe *w, int64_t from,
-                         int64_t count, int64_t width, int32_t deep)
-{
-    static const int last[5] = { 0, 1, 3, 4, 2 };
-    const int64_t *d = recipe_dims(w);
-    const int64_t all = i64_ceil_div(count, width) * width;
-    const int64_t run = i64_mul(d[2], d[4]);
-    const int64_t rows[4] = { d[0], all, deep ? 1 : d[3],
-                              deep ? i64_mul(d[3], run) : run };
-    Recipe *recipe = recipe_slice(store, w, 1, from, 1, count);
-    recipe = recipe_pad(store, recipe, 1, 0, all - count);
-    recipe = recipe_transpose(store, recipe, last);
-    recipe = recipe_reshape(store, recipe, 4, rows);
-    return in_steps(store, recipe, width, deep ? INLAY_QDEPTH : 4);
-}
-
-/* Blocks of four channels by four taps as halves of 16 bits, 256 times an odd channel and the even
- * one before it: [channel pair][channel][tap / 2][tap % 2] -> [tap % 2][pair][tap / 2]. */
-static Recipe *in_halves(Store *store, const Recipe *w)
-{
-    static const int turn[4] = { 0, 3, 1, 2 };
-    const int64_t n = recipe_count(w) / 16;
-    const int64_t cut[5] = { n, 2, 2, 2, 2 };
-    const int64_t halves[4] = { n, 2, 2, 2 };
-    const int64_t bytes[1] = { recipe_count(w) };
-    const Recipe *pairs = recipe_reshape(store, w, 5, cut);
-    Recipe *even = recipe_slice(store, pairs, 2, 0, 1, 1);
-    Recipe *odd = recipe_slice(store, pairs, 2, 1, 1, 1);
-    even = recipe_cast(store, even, DT_F32);
-    odd = recipe_cast(store, odd, DT_F32);
-    odd = recipe_mul(store, odd, recipe_number(store, 256.0f));
-    Recipe *sum = recipe_cast(store, recipe_add(store, odd, even), DT_I16);
-    sum = recipe_reshape(store, sum, 4, halves);
-    sum = recipe_transpose(store, sum, turn);
-    return recipe_bits(store, sum, DT_I8, 1, bytes);
-}
-
-static Recipe *flat(Store *store, const Recipe *recipe, int64_t groups)
-{
-    const int64_t dims[2] = { groups, recipe_count(recipe) / groups };
-    return recipe_reshape(store, recipe, 2, dims);
-}
-
-/* Blocks of the family's width, then one of the rest. */
-static Recipe *packed_blocks(Lower *lower, const Recipe *w,
-                             const inlay_qpacked_params *p)
-{
-    Store *store = lower->store;
-    const int64_t width = lower->family->byte_width;
-    const int64_t dims[5] = { p->groups, p->oc, p->ic, i64_mul(p->kd, p->kh),
-                              p->kw };
-    const int64_t left = inlay_up4(p->oc) % width;
-    const int64_t main = inlay_up4(p->oc) - left;
-    Recipe *part[2];
-    int n = 0;
-    w = recipe_reshape(store, w, 5, dims);
-    if (main)
-        part[n++] =
-            blocks_of(store, w, 0, i64_min(main, p->oc), width, p->deep);
-    if (left)
-        part[n++] = blocks_of(store, w, main, p->oc - main, left, p->deep);
-    if (n == 1)
-        return part[0];
-    for (int i = 0; i < n; i++)
-        part[i] = flat(store, part[i], p->groups);
-    return recipe_concat(store, n, part, 1);
-}
-
-static Recipe *packed_bytes(Lower *lower, const Recipe *w,
-                            const inlay_qpacked_params *p)
-{
-    Recipe *blocks = packed_blocks(lower, w, p);
-    return p->wide ? in_halves(lower->store, blocks) : blocks;
-}
-
-/* [channels][1][taps...] -> [channels][columns][rows, filled up]. */
-static Recipe *deep_depthwise(Store *store, const Recipe *w,
-                              const inlay_qpacked_params *p)
-{
-    static const int turn[3] = { 0, 2, 1 };
-    const int64_t rows = i64_mul(p->kd, p->kh);
-    const int64_t dims[3] = { p->groups, rows, p->kw };
-    Recipe *recipe = recipe_reshape(store, w, 3, dims);
-    recipe = recipe_pad(store, recipe, 1, 0, inlay_qdeep_high(p) - rows);
-    return recipe_transpose(store, recipe, turn);
-}
-
-/* [channels][1][taps...] -> [taps][channels]. */
-static Recipe *packed_depthwise(Lower *lower, const Recipe *w, int64_t channels)
-{
-    static const int turn[2] = { 1, 0 };
-    Store *store = lower->store;
-    const int64_t dims[2] = { channels, recipe_count(w) / channels };
-    return recipe_transpose(store, recipe_reshape(store, w, 2, dims), turn);
 }
 
 /* ---- sums ---- */
 
 enum { STRETCH = 1 << 20 }; /* bytes read at a time */
 
-/* Adds elements [from, from + n) of each of `count` channels from `first` on to their sums; w
- * [channels][K]. */
-static void add_stretch(Lower *lower, const Recipe *w, int64_t first,
-                        int64_t count, int64_t from, int64_t n, int32_t *sum)
+/* Elements [from, from + n) of some channels, from the first on. */
+typedef struct Stretch {
+    int64_t first;
+    int64_t channels;
+    int64_t from;
+    int64_t n;
+} Stretch;
+
+/* The values of a stretch of a matrix [channels][K], in scratch memory. */
+static const int8_t *read_stretch(Store *store, const Recipe *matrix,
+                                  const Stretch *stretch)
 {
-    Store *store = lower->store;
+    const int64_t channels = stretch->channels;
+    Recipe *part = recipe_part(store, matrix, 0, stretch->first, channels);
+    part = recipe_part(store, part, 1, stretch->from, stretch->n);
+    return recipe_values(store, &store->scratch, part);
+}
+
+/* Adds a stretch to the sums of its channels. */
+static void add_stretch(Store *store, const Recipe *matrix,
+                        const Stretch *stretch, int32_t *sums)
+{
     const ArenaMark mark = arena_mark(&store->scratch);
-    Recipe *part = recipe_slice(store, w, 0, first, 1, count);
-    part = recipe_slice(store, part, 1, from, 1, n);
-    const int8_t *value = recipe_values(store, &store->scratch, part);
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t k = 0; k < n; k++)
-            sum[first + i] = inlay_wrap_add(sum[first + i], value[i * n + k]);
+    const int8_t *value = read_stretch(store, matrix, stretch);
+    for (int64_t i = 0; i < stretch->channels; i++) {
+        int32_t *sum = sums + stretch->first + i;
+        for (int64_t k = 0; k < stretch->n; k++)
+            *sum = inlay_wrap_add(*sum, *value++);
+    }
     arena_release(&store->scratch, mark);
 }
 
-/* The sum of each channel of w [channels][...]. */
-static int32_t *sums_of(Lower *lower, const Recipe *w, int64_t channels)
+/* The sum of the weights of each channel. */
+static int32_t *sums_of(const Packing *packing)
 {
-    const int64_t k = recipe_count(w) / channels;
-    const int64_t dims[2] = { channels, k };
-    int32_t *sum = NEW_ARRAY(lower->arena, int32_t, channels);
-    const Recipe *matrix = recipe_reshape(lower->store, w, 2, dims);
+    Lower *lower = packing->lower;
+    const int64_t channels = packing_channels(packing);
+    const Recipe *matrix = packing_matrix(packing);
+    const int64_t k = recipe_dims(matrix)[1];
     const int64_t n = i64_min(k, STRETCH);
     const int64_t at_once = n ? STRETCH / n : channels;
+    int32_t *sum = NEW_ARRAY(lower->arena, int32_t, channels);
     for (int64_t first = 0; n && first < channels; first += at_once)
-        for (int64_t from = 0; from < k; from += n)
-            add_stretch(lower, matrix, first,
-                        i64_min(at_once, channels - first), from,
-                        i64_min(n, k - from), sum);
+        for (int64_t from = 0; from < k; from += n) {
+            const Stretch stretch = {
+                .first = first,
+                .channels = i64_min(at_once, channels - first),
+                .from = from,
+                .n = i64_min(n, k - from),
+            };
+            add_stretch(lower->store, matrix, &stretch, sum);
+        }
     return sum;
 }
 
@@ -249,60 +172,64 @@ static bool stretch_fits(const int8_t *value, int64_t n, int64_t *size)
     return *size < (1 << 23) / 128;
 }
 
-/* Are the odd channels of each group of `each` such? w [channels][K]. */
-static bool halves_fit(Lower *lower, const Recipe *w, int64_t each)
+/* Are all stretches of a channel? */
+static bool channel_fits(Store *store, const Recipe *matrix, int64_t channel)
 {
-    Store *store = lower->store;
-    const int64_t channels = recipe_dims(w)[0];
-    const int64_t dims[2] = { channels, recipe_count(w) / channels };
-    const Recipe *matrix = recipe_reshape(store, w, 2, dims);
+    const int64_t k = recipe_dims(matrix)[1];
+    Stretch stretch = {
+        .first = channel,
+        .channels = 1,
+    };
+    int64_t size = 0;
     bool fits = true;
-    for (int64_t i = 0; fits && i < channels; i++) {
+    for (; fits && stretch.from < k; stretch.from += STRETCH) {
         const ArenaMark mark = arena_mark(&store->scratch);
-        const bool upper = i % each % 2 == 1;
-        int64_t size = 0;
-        for (int64_t from = 0; upper && fits && from < dims[1];
-             from += STRETCH) {
-            const int64_t n = i64_min(STRETCH, dims[1] - from);
-            Recipe *part = recipe_slice(store, matrix, 0, i, 1, 1);
-            part = recipe_slice(store, part, 1, from, 1, n);
-            fits = stretch_fits(recipe_values(store, &store->scratch, part), n,
-                                &size);
-        }
+        stretch.n = i64_min(STRETCH, k - stretch.from);
+        const int8_t *value = read_stretch(store, matrix, &stretch);
+        fits = stretch_fits(value, stretch.n, &size);
         arena_release(&store->scratch, mark);
     }
     return fits;
 }
 
+/* Are the odd channels of each group such? */
+static bool halves_fit(const Packing *packing)
+{
+    Store *store = packing->lower->store;
+    const Recipe *matrix = packing_matrix(packing);
+    const int64_t channels = packing_channels(packing);
+    for (int64_t i = 0; i < channels; i++) {
+        const bool upper = i % packing->each % 2 == 1;
+        if (upper && !channel_fits(store, matrix, i))
+            return false;
+    }
+    return true;
+}
+
 /* ---- what goes with each channel ---- */
 
-/* Channels of y in groups, each filled up to fours. */
-typedef struct Channels {
-    int64_t groups, each, padded;
-} Channels;
-
-/* `count` elements of 4 bytes, in the places of channels. */
-static Tensor *each_channel(Lower *lower, const Channels *c, DType type,
+/* Elements of 4 bytes for all channels, in their places. */
+static Tensor *each_channel(const Packing *packing, DType type,
                             const void *values)
 {
-    Store *store = lower->store;
-    const int64_t dims[2] = { c->groups, c->each };
-    const int64_t all = c->padded - c->each;
+    Store *store = packing->lower->store;
+    const int64_t dims[2] = { packing->groups, packing->each };
     Recipe *recipe = recipe_memory(store, type, 2, dims, values);
-    if (all)
-        recipe = recipe_pad(store, recipe, 1, 0, all);
-    return lower_constant(lower, recipe);
+    recipe = recipe_fill_up(store, recipe, 1, packing->padded);
+    return lower_constant(packing->lower, recipe);
 }
 
 /* Zero points of signed weights; *all: that of all of them, where NULL is returned. */
-static int32_t *weight_zeros(Lower *lower, const ByteOperands *q,
-                             int64_t channels, int32_t *all)
+static int32_t *weight_zeros(const Packing *packing, int32_t *all)
 {
-    const int32_t off = is_signed(q->w) ? 0 : 128;
-    const int32_t *value = values_of(lower, q->zw, DT_I32);
+    Lower *lower = packing->lower;
+    const Tensor *given = packing->q->zw;
+    const int64_t channels = packing_channels(packing);
+    const int32_t off = is_signed(packing->q->w) ? 0 : 128;
+    const int32_t *value = values_of(lower, given, DT_I32);
     bool same = true;
     *all = (value ? *value : 0) - off;
-    if (is_single(q->zw))
+    if (is_single(given))
         return NULL;
     int32_t *zeros = NEW_ARRAY(lower->arena, int32_t, channels);
     for (int64_t i = 0; i < channels; i++) {
@@ -312,27 +239,39 @@ static int32_t *weight_zeros(Lower *lower, const ByteOperands *q,
     return same ? NULL : zeros;
 }
 
-/* The factors of the sums: sx sw / sy, or sw where the result is float. */
-static Tensor *factors(Lower *lower, const ByteOperands *q, const Channels *c,
-                       inlay_qpacked_params *params)
+/* The factors of n sums: sx sw / sy, or sw where the result is float. */
+static float *factors_of(Lower *lower, const ByteOperands *q, int64_t n)
 {
-    params->scales = 1;
-    if (q->y->dtype == DT_I32)
-        return NULL;
-    const int64_t n = q->sw ? tensor_count(q->sw) : 1;
     const float *sw = values_of(lower, q->sw, DT_F32);
     float *factor = NEW_ARRAY(lower->arena, float, n);
-    const bool floats = q->y->dtype == DT_F32;
-    const float sx = floats ? 1.0f : scale_of(lower, q->sx);
-    const float sy = floats ? 1.0f : scale_of(lower, q->sy);
+    float sx = 1.0f;
+    float sy = 1.0f;
+    if (q->y->dtype != DT_F32) {
+        sx = scale_of(lower, q->sx);
+        sy = scale_of(lower, q->sy);
+    }
     for (int64_t i = 0; i < n; i++) {
         const float scale = sx * (sw ? sw[i] : 1.0f);
         factor[i] = scale / sy;
     }
+    return factor;
+}
+
+/* One for all, or one for each channel; NULL: results are the sums. */
+static Tensor *factors(const Packing *packing)
+{
+    Lower *lower = packing->lower;
+    const ByteOperands *q = packing->q;
+    packing->params->scales = 1;
+    if (q->y->dtype == DT_I32)
+        return NULL;
+    const int64_t n = q->sw ? tensor_count(q->sw) : 1;
+    const float *factor = factors_of(lower, q, n);
     if (n == 1)
         return lower_floats(lower, factor, 1);
-    params->scales = i32_checked(c->groups * c->padded);
-    return each_channel(lower, c, DT_F32, factor);
+    const int64_t padded = packing->groups * packing->padded;
+    packing->params->scales = i32_checked(padded);
+    return each_channel(packing, DT_F32, factor);
 }
 
 static int32_t kind_of(DType type)
@@ -344,41 +283,90 @@ static int32_t kind_of(DType type)
     return type == DT_I8 ? INLAY_QOUT_I8 : INLAY_QOUT_U8;
 }
 
+/* Does the family read x's bytes as signed ones? */
+static bool reads_signed(const Lower *lower, const Tensor *x)
+{
+    const ByteSign sign = lower->family->bytes;
+    if (sign == BYTES_AS_THEY_ARE)
+        return is_signed(x);
+    return sign == BYTES_SIGNED;
+}
+
 /* How x's bytes are read, and what its results are. */
 static void set_numbers(Lower *lower, const Node *node, const ByteOperands *q,
                         inlay_qpacked_params *params)
 {
-    const ByteSign sign = lower->family->bytes;
-    const bool x_signed = is_signed(q->x);
-    const bool as_signed =
-        sign == BYTES_SIGNED || (sign == BYTES_AS_THEY_ARE && x_signed);
     params->width = lower->family->byte_width;
     params->deep = lower->family->byte_depth == INLAY_QDEPTH;
-    params->flip = x_signed ? 128 : 0;
-    params->minus = as_signed ? 128 : 0;
+    params->flip = is_signed(q->x) ? 128 : 0;
+    params->minus = reads_signed(lower, q->x) ? 128 : 0;
     params->out = kind_of(q->y->dtype);
     bytes_bounds(node, &params->lo, &params->hi);
     if (is_constant(q->zy))
         params->zy = number_of(lower, q->zy);
-    if (is_constant(q->zx))
-        params->zero = number_of(lower, q->zx) + params->flip - params->minus;
+    if (is_constant(q->zx)) {
+        const int32_t shift = params->flip - params->minus;
+        params->zero = number_of(lower, q->zx) + shift;
+    }
 }
 
-/* Does a window leave the image along a dimension? */
-static bool leaves(int32_t in, int32_t out, int32_t stride, int32_t pad,
-                   int32_t extent)
+/* A dimension of the image, and what a window takes of it. */
+typedef struct Axis {
+    int32_t in;
+    int32_t out;
+    int32_t stride;
+    int32_t pad;
+    int32_t taps;
+    int32_t dilation;
+} Axis;
+
+/* Does a window leave the image along the axis? */
+static bool leaves(const Axis *axis)
 {
-    return pad > 0 || (int64_t)(out - 1) * stride - pad + extent > in;
+    const int32_t extent = (axis->taps - 1) * axis->dilation + 1;
+    const int64_t last = (int64_t)(axis->out - 1) * axis->stride;
+    if (axis->pad > 0)
+        return true;
+    return last - axis->pad + extent > axis->in;
 }
 
 static bool is_clipped(const inlay_qpacked_params *p)
 {
-    const int32_t deep = (p->kd - 1) * p->dd + 1;
-    const int32_t high = (p->kh - 1) * p->dh + 1;
-    const int32_t wide = (p->kw - 1) * p->dw + 1;
-    return leaves(p->id, p->od, p->sd, p->pd, deep) ||
-           leaves(p->ih, p->oh, p->sh, p->ph, high) ||
-           leaves(p->iw, p->ow, p->sw, p->pw, wide);
+    const Axis depth = {
+        .in = p->id,
+        .out = p->od,
+        .stride = p->sd,
+        .pad = p->pd,
+        .taps = p->kd,
+        .dilation = p->dd,
+    };
+    const Axis height = {
+        .in = p->ih,
+        .out = p->oh,
+        .stride = p->sh,
+        .pad = p->ph,
+        .taps = p->kh,
+        .dilation = p->dh,
+    };
+    const Axis width = {
+        .in = p->iw,
+        .out = p->ow,
+        .stride = p->sw,
+        .pad = p->pw,
+        .taps = p->kw,
+        .dilation = p->dw,
+    };
+    return leaves(&depth) || leaves(&height) || leaves(&width);
+}
+
+/* Do all windows lie in x as they are? */
+static bool windows_lie(const inlay_qpacked_params *params)
+{
+    if (params->deep && !inlay_qdeep_lies(params))
+        return false;
+    if (!params->deep && params->kw != 1)
+        return false;
+    return !is_clipped(params);
 }
 
 static int64_t pixels_of(const inlay_qpacked_params *params)
@@ -390,11 +378,8 @@ static int64_t pixels_of(const inlay_qpacked_params *params)
 static int32_t gathered(const inlay_qpacked_params *params, int64_t window)
 {
     enum { MOST = 8192 }; /* bytes of scratch for more than one */
-    if (params->wide)
+    if (params->wide || windows_lie(params))
         return 0;
-    if (params->deep ? inlay_qdeep_lies(params) : params->kw == 1)
-        if (!is_clipped(params))
-            return 0;
     if (params->deep)
         return pixels_of(params) == 1 ? 1 : 2;
     const int64_t fit = MOST / i64_max(window, 1);
@@ -405,54 +390,59 @@ static int64_t window_bytes(const inlay_qpacked_params *params)
 {
     const int64_t run = i64_mul(params->kw, params->ic);
     const int64_t rows = i64_mul(params->kd, params->kh);
-    if (params->deep)
-        return i64_mul(i64_ceil_div(i64_mul(rows, run), INLAY_QDEPTH),
-                       INLAY_QDEPTH);
-    return i64_mul(rows, i64_ceil_div(run, 4) * 4);
+    if (!params->deep)
+        return i64_mul(rows, i64_ceil_div(run, 4) * 4);
+    const int64_t steps = i64_ceil_div(i64_mul(rows, run), INLAY_QDEPTH);
+    return i64_mul(steps, INLAY_QDEPTH);
 }
 
 /* What is made of zero points and sums: for each channel its bias, and zero points of weights
  * where they differ. */
 typedef struct Folded {
-    int32_t *bias, *sums, *zeros;
+    int32_t *bias;
+    int32_t *sums;
+    int32_t *zeros;
     bool late; /* x's zero point comes at run time: it is not in the bias */
 } Folded;
 
-static Folded fold_zeros(Lower *lower, const ByteOperands *q, const Recipe *w,
-                         const Channels *c, inlay_qpacked_params *params)
+static Folded fold_zeros(const Packing *packing)
 {
-    const int64_t channels = i64_mul(c->groups, c->each);
-    const int32_t taps = (int32_t)(recipe_count(w) / channels);
+    Lower *lower = packing->lower;
+    const ByteOperands *q = packing->q;
+    inlay_qpacked_params *params = packing->params;
+    const int64_t channels = packing_channels(packing);
+    const int32_t taps = (int32_t)(recipe_count(packing->w) / channels);
     const int32_t *given = values_of(lower, q->bias, DT_I32);
     Folded folded = {
         .bias = NEW_ARRAY(lower->arena, int32_t, channels),
-        .sums = sums_of(lower, w, channels),
-        .zeros = weight_zeros(lower, q, channels, &params->zw),
+        .sums = sums_of(packing),
+        .zeros = weight_zeros(packing, &params->zw),
         .late = !is_constant(q->zx),
     };
+    const int32_t shift = folded.late ? 0 : -params->zero;
     for (int64_t i = 0; i < channels; i++) {
         const int32_t zero = folded.zeros ? folded.zeros[i] : params->zw;
+        const int32_t bias = given ? given[i] : 0;
         int32_t *sum = folded.sums + i;
-        int32_t off = inlay_wrap_mul(taps, zero);
-        *sum = inlay_wrap_add(*sum, -off);
-        off = inlay_wrap_mul(params->zero, *sum);
-        folded.bias[i] =
-            inlay_wrap_add(given ? given[i] : 0, folded.late ? 0 : -off);
+        *sum = inlay_wrap_add(*sum, inlay_wrap_mul(-taps, zero));
+        folded.bias[i] = inlay_wrap_add(bias, inlay_wrap_mul(shift, *sum));
     }
     return folded;
 }
 
 /* The operands behind the weights. */
-static void add_operands(Lower *lower, Step *step, const ByteOperands *q,
-                         const Channels *c, const Folded *folded, Tensor *scale)
+static void add_operands(const Packing *packing, Step *step,
+                         const Folded *folded, Tensor *scale)
 {
+    const ByteOperands *q = packing->q;
     Tensor *zeros = NULL;
     Tensor *sums = NULL;
     if (folded->zeros)
-        zeros = each_channel(lower, c, DT_I32, folded->zeros);
+        zeros = each_channel(packing, DT_I32, folded->zeros);
     if (folded->late)
-        sums = each_channel(lower, c, DT_I32, folded->sums);
-    step_in(step, each_channel(lower, c, DT_I32, folded->bias));
+        sums = each_channel(packing, DT_I32, folded->sums);
+    Tensor *bias = each_channel(packing, DT_I32, folded->bias);
+    step_in(step, bias);
     step_in(step, scale);
     step_in(step, zeros);
     step_in(step, sums);
@@ -461,20 +451,25 @@ static void add_operands(Lower *lower, Step *step, const ByteOperands *q,
     step_in(step, q->add);
 }
 
-static void begin(Step *step, const ByteOperands *q, Tensor *weights)
+static Step *begin(const Packing *packing, const char *kernel, Recipe *packed)
 {
-    step_out(step, q->y);
-    step_in(step, q->x);
+    Lower *lower = packing->lower;
+    Step *step = lower_step(lower, kernel, packing->params);
+    Tensor *weights = lower_constant(lower, packed);
+    step_out(step, packing->q->y);
+    step_in(step, packing->q->x);
     step_in(step, weights);
+    return step;
 }
 
 /* Are columns of pixels laid side by side? Weights have no zero points, and windows are small. */
 static bool goes_deep(const inlay_qpacked_params *params, const Folded *folded)
 {
     const int64_t rows = i64_mul(params->kd, params->kh);
-    return params->deep && !folded->zeros && params->zw == 0 &&
-           i64_mul(rows, params->kw) <= INLAY_QDEEP_WINDOW &&
-           params->sw <= INLAY_QDEEP_WINDOW;
+    const int64_t taps = i64_mul(rows, params->kw);
+    if (!params->deep || folded->zeros || params->zw)
+        return false;
+    return taps <= INLAY_QDEEP_WINDOW && params->sw <= INLAY_QDEEP_WINDOW;
 }
 
 static int64_t column_bytes(const inlay_qpacked_params *params)
@@ -496,34 +491,30 @@ static int32_t columns_apart(const Lower *lower,
     return p.gather && inlay_qplanes_bytes(&p) <= MOST ? p.gather : 0;
 }
 
-static Step *lower_depthwise(Lower *lower, const ByteOperands *q,
-                             inlay_qpacked_params *params)
+static Step *lower_depthwise(Packing *packing)
 {
-    const Channels c = { 1, params->groups, inlay_up4(params->groups) };
-    const Recipe *w = signed_bytes(lower->store, q->w);
-    const Folded folded = fold_zeros(lower, q, w, &c, params);
-    Tensor *scale = factors(lower, q, &c, params);
+    Lower *lower = packing->lower;
+    inlay_qpacked_params *params = packing->params;
+    const Folded folded = fold_zeros(packing);
+    Tensor *scale = factors(packing);
     params->deep = goes_deep(params, &folded);
     if (params->deep)
         params->gather = (int32_t)i64_min(params->ow, INLAY_QDEEP_PIXELS);
     else
         params->gather = columns_apart(lower, params);
-    Recipe *packed = params->deep ? deep_depthwise(lower->store, w, params)
-                                  : packed_depthwise(lower, w, params->groups);
-    Step *step = lower_step(lower, "qdwconv_packed", params);
-    begin(step, q, lower_constant(lower, packed));
-    add_operands(lower, step, q, &c, &folded, scale);
+    Recipe *packed = packing_depthwise(packing);
+    Step *step = begin(packing, "qdwconv_packed", packed);
+    add_operands(packing, step, &folded, scale);
     step_scratch(lower, step, column_bytes(params));
     return step;
 }
 
 /* Pixels whose windows are widened at a time; 0: the weights are not packed as halves. */
-static int32_t widened(Lower *lower, const ByteOperands *q, const Recipe *w,
-                       const inlay_qpacked_params *params)
+static int32_t widened(const Packing *packing)
 {
-    const int64_t channels = i64_max((int64_t)params->groups * params->oc, 1);
-    const int64_t pixels = tensor_count(q->y) / channels;
-    if (!lower->family->byte_halves || !halves_fit(lower, w, params->oc))
+    const int64_t channels = i64_max(packing_channels(packing), 1);
+    const int64_t pixels = tensor_count(packing->q->y) / channels;
+    if (!packing->lower->family->byte_halves || !halves_fit(packing))
         return 0;
     return pixels == 1 ? 1 : 2;
 }
@@ -533,22 +524,38 @@ static int64_t scratch_bytes(const inlay_qpacked_params *params)
     return i64_mul(window_bytes(params), inlay_qpacked_windows(params));
 }
 
+static Step *lower_conv_packed(Packing *packing)
+{
+    inlay_qpacked_params *params = packing->params;
+    params->wide = widened(packing);
+    params->gather = gathered(params, window_bytes(params));
+    const Folded folded = fold_zeros(packing);
+    Tensor *scale = factors(packing);
+    Recipe *packed = packing_blocks(packing);
+    Step *step = begin(packing, "qconv_packed", packed);
+    add_operands(packing, step, &folded, scale);
+    step_scratch(packing->lower, step, scratch_bytes(params));
+    return step;
+}
+
 Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
                          inlay_qpacked_params *params)
 {
+    Packing packing = {
+        .lower = lower,
+        .q = q,
+        .params = params,
+        .w = signed_bytes(lower->store, q->w),
+        .groups = params->groups,
+        .each = params->oc,
+        .padded = inlay_up4(params->oc),
+    };
     set_numbers(lower, node, q, params);
-    if (params->groups > 1 && params->ic == 1 && params->oc == 1)
-        return lower_depthwise(lower, q, params);
-    const Channels c = { params->groups, params->oc, inlay_up4(params->oc) };
-    const Recipe *w = signed_bytes(lower->store, q->w);
-    params->wide = widened(lower, q, w, params);
-    params->gather = gathered(params, window_bytes(params));
-    const Folded folded = fold_zeros(lower, q, w, &c, params);
-    Tensor *scale = factors(lower, q, &c, params);
-    Recipe *packed = packed_bytes(lower, w, params);
-    Step *step = lower_step(lower, "qconv_packed", params);
-    begin(step, q, lower_constant(lower, packed));
-    add_operands(lower, step, q, &c, &folded, scale);
-    step_scratch(lower, step, scratch_bytes(params));
-    return step;
+    if (params->groups <= 1 || params->ic != 1 || params->oc != 1)
+        return lower_conv_packed(&packing);
+    /* Depthwise: all channels are one group. */
+    packing.groups = 1;
+    packing.each = params->groups;
+    packing.padded = inlay_up4(params->groups);
+    return lower_depthwise(&packing);
 }
