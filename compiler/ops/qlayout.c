@@ -3,6 +3,16 @@
 
 #include "base/size.h"
 
+Recipe *packing_bytes(Store *store, const Tensor *w)
+{
+    if (w->dtype == DT_I8)
+        return w->value;
+    const Recipe *middle = recipe_number(store, -128.0f);
+    Recipe *wide = recipe_cast(store, w->value, DT_F32);
+    wide = recipe_add(store, wide, middle);
+    return recipe_cast(store, wide, DT_I8);
+}
+
 int64_t packing_channels(const Packing *packing)
 {
     return i64_mul(packing->groups, packing->each);
@@ -34,27 +44,42 @@ typedef struct Blocks {
     int64_t width;
 } Blocks;
 
-/* Blocks of w [groups][OC][IC][rows][columns]. Deep ones have the whole window in one row. */
+/* Rows of columns w [groups][channels][rows][columns][IC] -> [groups][channels][rows][run]; deep ones
+ * have the whole window in one row. */
+static Recipe *in_rows(const Packing *packing, const Recipe *w)
+{
+    const int64_t *d = recipe_dims(w);
+    const int64_t run = i64_mul(d[3], d[4]);
+    int64_t dims[4] = { d[0], d[1], d[2], run };
+    if (packing->params->deep) {
+        dims[2] = 1;
+        dims[3] = i64_mul(d[2], run);
+    }
+    return recipe_reshape(packing->lower->store, w, 4, dims);
+}
+
+/* Blocks of w [groups][OC][IC][rows][columns]. */
 static Recipe *blocks_of(const Packing *packing, const Recipe *w,
                          const Blocks *blocks)
 {
     static const int last[5] = { 0, 1, 3, 4, 2 };
     Store *store = packing->lower->store;
-    const bool deep = packing->params->deep;
-    const int64_t *d = recipe_dims(w);
+    const int64_t depth = packing->params->deep ? INLAY_QDEPTH : 4;
+    const int64_t count = blocks->count;
     const int64_t width = blocks->width;
-    const int64_t all = i64_ceil_div(blocks->count, width) * width;
-    const int64_t run = i64_mul(d[2], d[4]);
-    int64_t dims[4] = { d[0], all, d[3], run };
-    if (deep) {
-        dims[2] = 1;
-        dims[3] = i64_mul(d[3], run);
-    }
-    Recipe *recipe = recipe_part(store, w, 1, blocks->from, blocks->count);
+    const int64_t all = i64_ceil_div(count, width) * width;
+    Recipe *recipe = recipe_part(store, w, 1, blocks->from, count);
     recipe = recipe_fill_up(store, recipe, 1, all);
     recipe = recipe_transpose(store, recipe, last);
-    recipe = recipe_reshape(store, recipe, 4, dims);
-    return in_steps(store, recipe, width, deep ? INLAY_QDEPTH : 4);
+    recipe = in_rows(packing, recipe);
+    return in_steps(store, recipe, width, depth);
+}
+
+/* The even or the odd ones of pairs [..][2][..], as floats. */
+static Recipe *one_of_pairs(Store *store, const Recipe *pairs, int64_t which)
+{
+    Recipe *part = recipe_part(store, pairs, 2, which, 1);
+    return recipe_cast(store, part, DT_F32);
 }
 
 /* Blocks of four channels by four taps as halves of 16 bits, 256 times an odd channel and the even
@@ -68,10 +93,8 @@ static Recipe *in_halves(Store *store, const Recipe *w)
     const int64_t bytes[1] = { recipe_count(w) };
     const Recipe *upper = recipe_number(store, 256.0f);
     const Recipe *pairs = recipe_reshape(store, w, 5, cut);
-    Recipe *even = recipe_part(store, pairs, 2, 0, 1);
-    Recipe *odd = recipe_part(store, pairs, 2, 1, 1);
-    even = recipe_cast(store, even, DT_F32);
-    odd = recipe_cast(store, odd, DT_F32);
+    Recipe *even = one_of_pairs(store, pairs, 0);
+    Recipe *odd = one_of_pairs(store, pairs, 1);
     odd = recipe_mul(store, odd, upper);
     Recipe *sum = recipe_add(store, odd, even);
     sum = recipe_cast(store, sum, DT_I16);
@@ -84,9 +107,8 @@ static Recipe *in_halves(Store *store, const Recipe *w)
 static Recipe *weight_images(const Packing *packing)
 {
     const inlay_qpacked_params *p = packing->params;
-    const int64_t dims[5] = {
-        p->groups, p->oc, p->ic, i64_mul(p->kd, p->kh), p->kw,
-    };
+    const int64_t rows = i64_mul(p->kd, p->kh);
+    const int64_t dims[5] = { p->groups, p->oc, p->ic, rows, p->kw };
     return recipe_reshape(packing->lower->store, packing->w, 5, dims);
 }
 
@@ -147,4 +169,91 @@ Recipe *packing_depthwise(const Packing *packing)
     if (packing->params->deep)
         return deep_depthwise(store, packing->w, packing->params);
     return recipe_turn(store, packing_matrix(packing));
+}
+
+/* ---- windows of pixels ---- */
+
+/* A dimension of the image, and what a window takes of it. */
+typedef struct Axis {
+    int32_t in;
+    int32_t out;
+    int32_t stride;
+    int32_t pad;
+    int32_t taps;
+    int32_t dilation;
+} Axis;
+
+/* Does a window leave the image along the axis? */
+static bool leaves(const Axis *axis)
+{
+    const int32_t extent = (axis->taps - 1) * axis->dilation + 1;
+    const int64_t last = (int64_t)(axis->out - 1) * axis->stride;
+    if (axis->pad > 0)
+        return true;
+    return last - axis->pad + extent > axis->in;
+}
+
+static bool is_clipped(const inlay_qpacked_params *p)
+{
+    const Axis depth = {
+        .in = p->id,
+        .out = p->od,
+        .stride = p->sd,
+        .pad = p->pd,
+        .taps = p->kd,
+        .dilation = p->dd,
+    };
+    const Axis height = {
+        .in = p->ih,
+        .out = p->oh,
+        .stride = p->sh,
+        .pad = p->ph,
+        .taps = p->kh,
+        .dilation = p->dh,
+    };
+    const Axis width = {
+        .in = p->iw,
+        .out = p->ow,
+        .stride = p->sw,
+        .pad = p->pw,
+        .taps = p->kw,
+        .dilation = p->dw,
+    };
+    return leaves(&depth) || leaves(&height) || leaves(&width);
+}
+
+/* Do all windows lie in x as they are? */
+static bool windows_lie(const inlay_qpacked_params *params)
+{
+    if (params->deep && !inlay_qdeep_lies(params))
+        return false;
+    if (!params->deep && params->kw != 1)
+        return false;
+    return !is_clipped(params);
+}
+
+static int64_t pixels_of(const inlay_qpacked_params *params)
+{
+    return i64_mul(i64_mul(params->od, params->oh), params->ow);
+}
+
+int32_t packing_gathers(const inlay_qpacked_params *params, int64_t window)
+{
+    enum { MOST = 8192 }; /* bytes of scratch for more than one */
+    if (params->wide || windows_lie(params))
+        return 0;
+    if (params->deep)
+        return pixels_of(params) == 1 ? 1 : 2;
+    const int64_t fit = MOST / i64_max(window, 1);
+    return fit < 1 ? 1 : (int32_t)i64_min(fit, INLAY_QPIXELS);
+}
+
+int64_t packing_window(const inlay_qpacked_params *params)
+{
+    const int64_t run = i64_mul(params->kw, params->ic);
+    const int64_t rows = i64_mul(params->kd, params->kh);
+    if (!params->deep)
+        return i64_mul(rows, i64_ceil_div(run, 4) * 4);
+    const int64_t steps = i64_ceil_div(i64_mul(rows, run), INLAY_QDEPTH);
+    return i64_mul(steps, INLAY_QDEPTH);
 }

@@ -88,19 +88,6 @@ static bool is_signed(const Tensor *tensor)
     return tensor->dtype == DT_I8;
 }
 
-/* ---- weights ---- */
-
-/* Bytes with a sign: those without one less 128. */
-static Recipe *signed_bytes(Store *store, const Tensor *w)
-{
-    if (is_signed(w))
-        return w->value;
-    const Recipe *middle = recipe_number(store, -128.0f);
-    Recipe *wide = recipe_cast(store, w->value, DT_F32);
-    wide = recipe_add(store, wide, middle);
-    return recipe_cast(store, wide, DT_I8);
-}
-
 /* ---- sums ---- */
 
 enum { STRETCH = 1 << 20 }; /* bytes read at a time */
@@ -208,17 +195,6 @@ static bool halves_fit(const Packing *packing)
 
 /* ---- what goes with each channel ---- */
 
-/* Elements of 4 bytes for all channels, in their places. */
-static Tensor *each_channel(const Packing *packing, DType type,
-                            const void *values)
-{
-    Store *store = packing->lower->store;
-    const int64_t dims[2] = { packing->groups, packing->each };
-    Recipe *recipe = recipe_memory(store, type, 2, dims, values);
-    recipe = recipe_fill_up(store, recipe, 1, packing->padded);
-    return lower_constant(packing->lower, recipe);
-}
-
 /* Zero points of signed weights; *all: that of all of them, where NULL is returned. */
 static int32_t *weight_zeros(const Packing *packing, int32_t *all)
 {
@@ -271,7 +247,7 @@ static Tensor *factors(const Packing *packing)
         return lower_floats(lower, factor, 1);
     const int64_t padded = packing->groups * packing->padded;
     packing->params->scales = i32_checked(padded);
-    return each_channel(packing, DT_F32, factor);
+    return packing_each(packing, DT_F32, factor);
 }
 
 static int32_t kind_of(DType type)
@@ -308,92 +284,6 @@ static void set_numbers(Lower *lower, const Node *node, const ByteOperands *q,
         const int32_t shift = params->flip - params->minus;
         params->zero = number_of(lower, q->zx) + shift;
     }
-}
-
-/* A dimension of the image, and what a window takes of it. */
-typedef struct Axis {
-    int32_t in;
-    int32_t out;
-    int32_t stride;
-    int32_t pad;
-    int32_t taps;
-    int32_t dilation;
-} Axis;
-
-/* Does a window leave the image along the axis? */
-static bool leaves(const Axis *axis)
-{
-    const int32_t extent = (axis->taps - 1) * axis->dilation + 1;
-    const int64_t last = (int64_t)(axis->out - 1) * axis->stride;
-    if (axis->pad > 0)
-        return true;
-    return last - axis->pad + extent > axis->in;
-}
-
-static bool is_clipped(const inlay_qpacked_params *p)
-{
-    const Axis depth = {
-        .in = p->id,
-        .out = p->od,
-        .stride = p->sd,
-        .pad = p->pd,
-        .taps = p->kd,
-        .dilation = p->dd,
-    };
-    const Axis height = {
-        .in = p->ih,
-        .out = p->oh,
-        .stride = p->sh,
-        .pad = p->ph,
-        .taps = p->kh,
-        .dilation = p->dh,
-    };
-    const Axis width = {
-        .in = p->iw,
-        .out = p->ow,
-        .stride = p->sw,
-        .pad = p->pw,
-        .taps = p->kw,
-        .dilation = p->dw,
-    };
-    return leaves(&depth) || leaves(&height) || leaves(&width);
-}
-
-/* Do all windows lie in x as they are? */
-static bool windows_lie(const inlay_qpacked_params *params)
-{
-    if (params->deep && !inlay_qdeep_lies(params))
-        return false;
-    if (!params->deep && params->kw != 1)
-        return false;
-    return !is_clipped(params);
-}
-
-static int64_t pixels_of(const inlay_qpacked_params *params)
-{
-    return i64_mul(i64_mul(params->od, params->oh), params->ow);
-}
-
-/* Pixels whose windows are gathered at a time; 0: no window is ever gathered. */
-static int32_t gathered(const inlay_qpacked_params *params, int64_t window)
-{
-    enum { MOST = 8192 }; /* bytes of scratch for more than one */
-    if (params->wide || windows_lie(params))
-        return 0;
-    if (params->deep)
-        return pixels_of(params) == 1 ? 1 : 2;
-    const int64_t fit = MOST / i64_max(window, 1);
-    return fit < 1 ? 1 : (int32_t)i64_min(fit, INLAY_QPIXELS);
-}
-
-static int64_t window_bytes(const inlay_qpacked_params *params)
-{
-    const int64_t run = i64_mul(params->kw, params->ic);
-    const int64_t rows = i64_mul(params->kd, params->kh);
-    if (!params->deep)
-        return i64_mul(rows, i64_ceil_div(run, 4) * 4);
-    const int64_t steps = i64_ceil_div(i64_mul(rows, run), INLAY_QDEPTH);
-    return i64_mul(steps, INLAY_QDEPTH);
 }
 
 /* What is made of zero points and sums: for each channel its bias, and zero points of weights
@@ -438,10 +328,10 @@ static void add_operands(const Packing *packing, Step *step,
     Tensor *zeros = NULL;
     Tensor *sums = NULL;
     if (folded->zeros)
-        zeros = each_channel(packing, DT_I32, folded->zeros);
+        zeros = packing_each(packing, DT_I32, folded->zeros);
     if (folded->late)
-        sums = each_channel(packing, DT_I32, folded->sums);
-    Tensor *bias = each_channel(packing, DT_I32, folded->bias);
+        sums = packing_each(packing, DT_I32, folded->sums);
+    Tensor *bias = packing_each(packing, DT_I32, folded->bias);
     step_in(step, bias);
     step_in(step, scale);
     step_in(step, zeros);
@@ -521,14 +411,14 @@ static int32_t widened(const Packing *packing)
 
 static int64_t scratch_bytes(const inlay_qpacked_params *params)
 {
-    return i64_mul(window_bytes(params), inlay_qpacked_windows(params));
+    return i64_mul(packing_window(params), inlay_qpacked_windows(params));
 }
 
 static Step *lower_conv_packed(Packing *packing)
 {
     inlay_qpacked_params *params = packing->params;
     params->wide = widened(packing);
-    params->gather = gathered(params, window_bytes(params));
+    params->gather = packing_gathers(params, packing_window(params));
     const Folded folded = fold_zeros(packing);
     Tensor *scale = factors(packing);
     Recipe *packed = packing_blocks(packing);
@@ -545,7 +435,7 @@ Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
         .lower = lower,
         .q = q,
         .params = params,
-        .w = signed_bytes(lower->store, q->w),
+        .w = packing_bytes(lower->store, q->w),
         .groups = params->groups,
         .each = params->oc,
         .padded = inlay_up4(params->oc),

@@ -43,9 +43,7 @@ void expand_same_operator(Node *node)
         expand_node(node, node->op_type, node->n_in, node->in, node->n_out);
     expand_copy_attrs(made, node);
     expand_done(made);
-    Tensor **result = arena_copy(node->graph->arena, made->out,
-                                 (size_t)made->n_out * sizeof *result);
-    expand_finish(node, node->n_out, result);
+    expand_finish(node, made->n_out, made->out);
 }
 
 static void expand_quantized_binary(Node *node, const char *op)
@@ -259,8 +257,7 @@ static bool is_static_gemm(const Node *node)
 static Tensor *dequantized(const Node *node, Tensor *x, Tensor *scale,
                            Tensor *zero, int axis)
 {
-    Tensor *in[] = { x, scale, zero };
-    Node *made = expand_node(node, "DequantizeLinear", zero ? 3 : 2, in, 1);
+    Node *made = expand_of(node, "DequantizeLinear", x, scale, zero);
     if (scale->shape.rank)
         node_set_int(made, "axis", axis);
     return expand_done(made);
@@ -401,9 +398,8 @@ void expand_dynamic_quantize_lstm(Node *node)
         in[i] = node_in(node, i);
     Node *made = expand_inlay_node(node, "LSTM", 8, in, 3);
     expand_copy_attrs(made, node);
-    Tensor *result[3] = { made->out[0], made->out[1], made->out[2] };
     expand_done(made);
-    expand_finish(node, node->n_out, result);
+    expand_finish(node, made->n_out, made->out);
 }
 
 void expand_matmul_integer_to_float(Node *node)
