@@ -11,8 +11,10 @@
 #include "passes/passes.h"
 
 typedef struct Norm {
-    Tensor *x, *mean;     /* mean NULL: not centred */
-    Tensor *scale, *bias; /* NULL: none */
+    Tensor *x;
+    Tensor *mean;  /* NULL: not centred */
+    Tensor *scale; /* NULL: none */
+    Tensor *bias;  /* NULL: none */
     int axis; /* the first, of all to the end; or with `one` the only one */
     bool one;
     float epsilon;
@@ -28,6 +30,13 @@ static Node *maker(const Tensor *tensor, const char *op)
 static Node *only_reader(const Tensor *tensor)
 {
     return tensor->uses == 1 && tensor->use ? tensor->use->node : NULL;
+}
+
+/* The same where it is that operator. */
+static Node *only_reader_is(const Tensor *tensor, const char *op)
+{
+    Node *node = only_reader(tensor);
+    return node && node_is(node, op) ? node : NULL;
 }
 
 static bool number_of(Graph *graph, const Tensor *tensor, double *v)
@@ -53,19 +62,28 @@ static Tensor *other(const Node *node, const Tensor *tensor)
     return node->in[node->in[0] == tensor ? 1 : 0];
 }
 
+/* The axes of a ReduceMean, an attribute or an operand; NULL: all, or not known. */
+static const int64_t *given_axes(Graph *graph, const Node *node, int64_t *count)
+{
+    const Tensor *operand = node_in(node, 1);
+    if (operand)
+        return tensor_ints(graph, operand, count);
+    return node_ints(node, "axes", count);
+}
+
 /* ReduceMean that keeps its axes: bits of the axes, 0: not that. */
 static unsigned mean_axes(Graph *graph, const Node *node)
 {
-    const Shape *s = &node->in[0]->shape;
+    const int rank = node->in[0]->shape.rank;
     int64_t count;
-    if (!node_int(node, "keepdims", 1) || node->out[0]->shape.rank != s->rank)
+    if (!node_int(node, "keepdims", 1))
         return 0;
-    const int64_t *axes = node_in(node, 1)
-                              ? tensor_ints(graph, node->in[1], &count)
-                              : node_ints(node, "axes", &count);
+    if (node->out[0]->shape.rank != rank)
+        return 0;
+    const int64_t *axes = given_axes(graph, node, &count);
     unsigned bits = 0;
     for (int64_t i = 0; axes && i < count; i++)
-        bits |= 1u << node_axis(node, axes[i], s->rank);
+        bits |= 1u << node_axis(node, axes[i], rank);
     return bits;
 }
 
@@ -96,15 +114,24 @@ static bool is_centred(const Tensor *d, const Norm *norm)
     return sub && sub->in[0] == norm->x && sub->in[1] == norm->mean;
 }
 
+/* What a tensor is the square of; NULL: it is none. */
+static Tensor *root_of_square(Graph *graph, const Tensor *tensor)
+{
+    const Node *pow = maker(tensor, "Pow");
+    const Node *mul = maker(tensor, "Mul");
+    if (pow)
+        return is_number(graph, pow->in[1], 2.0) ? pow->in[0] : NULL;
+    if (!mul || mul->in[0] != mul->in[1])
+        return NULL;
+    return mul->in[0];
+}
+
 /* The mean of d * d: x, and its mean where d is x - mean (or mean - x). */
 static bool set_operand(Graph *graph, const Node *variance, Norm *norm)
 {
-    const Node *pow = maker(variance->in[0], "Pow");
-    const Node *mul = maker(variance->in[0], "Mul");
-    if (pow ? !is_number(graph, pow->in[1], 2.0)
-            : !mul || mul->in[0] != mul->in[1])
+    Tensor *d = root_of_square(graph, variance->in[0]);
+    if (!d)
         return false;
-    Tensor *d = pow ? pow->in[0] : mul->in[0];
     const Node *sub = maker(d, "Sub");
     const unsigned bits = mean_axes(graph, variance);
     norm->x = d;
@@ -124,6 +151,15 @@ static bool is_inverse(Graph *graph, const Node *node)
            (node_is(node, "Div") && is_number(graph, node->in[0], 1.0));
 }
 
+/* The exponent of a power of tensor. */
+static bool exponent_of(Graph *graph, const Node *node, const Tensor *tensor,
+                        double *power)
+{
+    if (!node_is(node, "Pow") || node->in[0] != tensor)
+        return false;
+    return number_of(graph, node->in[1], power);
+}
+
 /* The root of tensor behind its only reader; *inverse: one over it. NULL: not that. */
 static Tensor *root_of(Graph *graph, Tensor *tensor, bool *inverse)
 {
@@ -132,10 +168,10 @@ static Tensor *root_of(Graph *graph, Tensor *tensor, bool *inverse)
     *inverse = false;
     if (!node)
         return NULL;
-    if (node_is(node, "Pow") && node->in[0] == tensor &&
-        number_of(graph, node->in[1], &power)) {
+    if (exponent_of(graph, node, tensor, &power)) {
         *inverse = power < 0.0;
-        return fabs(fabs(power) - 0.5) < 1e-12 ? node->out[0] : NULL;
+        const double off = fabs(fabs(power) - 0.5);
+        return off < 1e-12 ? node->out[0] : NULL;
     }
     if (!node_is(node, "Sqrt"))
         return NULL;
@@ -149,40 +185,62 @@ static Tensor *deviation(Graph *graph, Tensor *variance, Norm *norm,
                          bool *inverse)
 {
     Tensor *tensor = variance;
-    const Node *node = only_reader(tensor);
+    const Node *add = only_reader_is(tensor, "Add");
     double epsilon = 0.0;
-    if (node && node_is(node, "Add") &&
-        number_of(graph, other(node, tensor), &epsilon))
-        tensor = node->out[0];
+    if (add && number_of(graph, other(add, tensor), &epsilon))
+        tensor = add->out[0];
     norm->epsilon = (float)epsilon;
     return root_of(graph, tensor, inverse);
+}
+
+static bool is_normalized(const Norm *norm, int axis)
+{
+    return norm->one ? axis == norm->axis : axis >= norm->axis;
 }
 
 /* A constant that is the same for all places but those on the normalized axes, with their dims. */
 static bool is_vector(const Tensor *tensor, const Norm *norm)
 {
-    if (!tensor || !tensor->value || tensor->dtype != DT_F32 ||
-        tensor->shape.rank > norm->x->shape.rank)
+    const Shape *all = &norm->x->shape;
+    if (!tensor || !tensor->value || tensor->dtype != DT_F32)
         return false;
-    const int more = norm->x->shape.rank - tensor->shape.rank;
-    for (int i = 0; i < norm->x->shape.rank; i++) {
-        const int64_t d = i < more ? 1 : tensor->shape.dim[i - more];
-        const bool normalized = norm->one ? i == norm->axis : i >= norm->axis;
-        if (d != 1 && (!normalized || d != norm->x->shape.dim[i]))
+    const int more = all->rank - tensor->shape.rank;
+    if (more < 0)
+        return false;
+    for (int i = more; i < all->rank; i++) {
+        const int64_t size = tensor->shape.dim[i - more];
+        if (size == 1)
+            continue;
+        if (!is_normalized(norm, i) || size != all->dim[i])
             return false;
     }
     return true;
 }
 
+/* The other operand of node where it is such a constant, else NULL. */
+static Tensor *vector_of(const Node *node, const Tensor *tensor,
+                         const Norm *norm)
+{
+    Tensor *vector = other(node, tensor);
+    return is_vector(vector, norm) ? vector : NULL;
+}
+
+/* x, less its mean where there is one. */
+static bool is_operand(const Tensor *tensor, const Norm *norm)
+{
+    if (norm->mean)
+        return is_centred(tensor, norm);
+    return tensor == norm->x;
+}
+
 /* (x - mean) / s, x / s, or the product with 1 / s. */
 static bool find_quotient(const Tensor *s, bool inverse, Norm *norm)
 {
-    Node *node = only_reader(s);
-    if (!node || !node_is(node, inverse ? "Mul" : "Div") ||
-        (!inverse && node->in[1] != s))
+    Node *node = only_reader_is(s, inverse ? "Mul" : "Div");
+    if (!node || (!inverse && node->in[1] != s))
         return false;
     const Tensor *top = inverse ? other(node, s) : node->in[0];
-    if (norm->mean ? !is_centred(top, norm) : top != norm->x)
+    if (!is_operand(top, norm))
         return false;
     norm->last = node;
     return true;
@@ -211,42 +269,44 @@ static bool find_products(const Tensor *r, const Norm *norm, Node **mul,
 /* x * r + (bias - mean * r), where r = scale / s. */
 static bool find_folded(Tensor *s, bool inverse, Norm *norm)
 {
-    const Node *scaled = only_reader(s);
+    const Node *scaled = only_reader_is(s, "Mul");
     const Tensor *r = s;
     Node *mul;
     Node *sub;
     if (!inverse || !norm->mean)
         return false;
-    if (scaled && node_is(scaled, "Mul") && is_vector(other(scaled, s), norm)) {
-        norm->scale = other(scaled, s);
+    if (scaled)
+        norm->scale = vector_of(scaled, s, norm);
+    if (norm->scale)
         r = scaled->out[0];
-    }
     if (!find_products(r, norm, &mul, &sub) || !is_vector(sub->in[0], norm))
         return false;
     norm->bias = sub->in[0];
-    norm->last = only_reader(mul->out[0]);
-    return norm->last && node_is(norm->last, "Add") &&
-           other(norm->last, mul->out[0]) == sub->out[0] &&
-           only_reader(sub->out[0]) == norm->last;
+    norm->last = only_reader_is(mul->out[0], "Add");
+    if (!norm->last || other(norm->last, mul->out[0]) != sub->out[0])
+        return false;
+    return only_reader(sub->out[0]) == norm->last;
+}
+
+/* A constant that the operator behind the norm joins to its result, which then is the norm's; NULL:
+ * there is none. */
+static Tensor *take_vector(Norm *norm, const char *op)
+{
+    const Tensor *y = norm->last->out[0];
+    Node *node = only_reader_is(y, op);
+    Tensor *vector = node ? vector_of(node, y, norm) : NULL;
+    if (vector)
+        norm->last = node;
+    return vector;
 }
 
 /* The scale and the bias behind it. */
 static void extend(Norm *norm)
 {
-    Tensor *y = norm->last->out[0];
-    Node *node = only_reader(y);
-    if (!norm->bias && !norm->scale && node && node_is(node, "Mul") &&
-        is_vector(other(node, y), norm)) {
-        norm->scale = other(node, y);
-        norm->last = node;
-        y = node->out[0];
-        node = only_reader(y);
-    }
-    if (norm->mean && !norm->bias && node && node_is(node, "Add") &&
-        is_vector(other(node, y), norm)) {
-        norm->bias = other(node, y);
-        norm->last = node;
-    }
+    if (!norm->bias && !norm->scale)
+        norm->scale = take_vector(norm, "Mul");
+    if (norm->mean && !norm->bias)
+        norm->bias = take_vector(norm, "Add");
 }
 
 /* The vector as an operand of the new node: its dims are those that are normalized. */
@@ -262,10 +322,8 @@ static Tensor *vector(Graph *graph, const Norm *norm, const Tensor *tensor,
         return graph_add_constant(graph, NULL, same);
     }
     int64_t whole[MAX_RANK];
-    for (int i = 0; i < shape->rank; i++) {
-        const bool normalized = norm->one ? i == norm->axis : i >= norm->axis;
-        whole[i] = normalized ? shape->dim[i] : 1;
-    }
+    for (int i = 0; i < shape->rank; i++)
+        whole[i] = is_normalized(norm, i) ? shape->dim[i] : 1;
     Recipe *recipe = recipe_expand(store, tensor->value, shape->rank, whole);
     recipe = recipe_reshape(store, recipe, rank, dims);
     return graph_add_constant(graph, NULL, recipe);
@@ -315,6 +373,17 @@ static void rewrite(Graph *graph, const Norm *norm)
     node->op = op_find("", op, OPSET_NEWEST);
 }
 
+static bool can_replace(const Graph *graph, const Norm *norm)
+{
+    const Tensor *x = norm->x;
+    const Tensor *y = norm->last->out[0];
+    if (norm->last->graph != graph || x->dynamic || y->dynamic)
+        return false;
+    if (norm->one && graph_is_output(graph, y))
+        return false;
+    return shape_equal(&y->shape, &x->shape);
+}
+
 static void try_fuse(Graph *g, Node *variance)
 {
     Norm norm = { .x = NULL };
@@ -326,11 +395,8 @@ static void try_fuse(Graph *g, Node *variance)
         (!find_quotient(s, inverse, &norm) && !find_folded(s, inverse, &norm)))
         return;
     extend(&norm);
-    const Tensor *y = norm.last->out[0];
-    if (norm.last->graph != g || !shape_equal(&y->shape, &norm.x->shape) ||
-        y->dynamic || norm.x->dynamic || (norm.one && graph_is_output(g, y)))
-        return;
-    rewrite(g, &norm);
+    if (can_replace(g, &norm))
+        rewrite(g, &norm);
 }
 
 void pass_fuse_norm(Graph *graph)
