@@ -31,18 +31,19 @@ void infer_onehot(Node *node)
     if (k->rank == MAX_RANK)
         fail_node(node, STATUS_UNSUPPORTED, NULL,
                   "its result has more than %d dimensions", MAX_RANK);
+    const DType type = node->in[2]->dtype;
     Shape shape = { .rank = k->rank + 1 };
     for (int i = 0; i < k->rank; i++)
         shape.dim[i < axis ? i : i + 1] = k->dim[i];
     shape.dim[axis] = -1;
     if (!depth || count != 1) {
-        infer_declared_as(node, 0, node->in[2]->dtype, shape);
+        infer_declared_as(node, 0, type, shape);
         return;
     }
-    if (!(depth[0] >= 0 && depth[0] < 0x1p31))
-        fail_node(node, STATUS_MALFORMED, NULL, "depth is %g", depth[0]);
-    shape.dim[axis] = (int64_t)depth[0];
-    infer_out(node, 0, node->in[2]->dtype, shape);
+    if (!(*depth >= 0 && *depth < 0x1p31))
+        fail_node(node, STATUS_MALFORMED, NULL, "depth is %g", *depth);
+    shape.dim[axis] = (int64_t)*depth;
+    infer_out(node, 0, type, shape);
 }
 
 void lower_onehot(Lower *lower, Node *node)
@@ -112,52 +113,53 @@ void lower_eyelike(Lower *lower, Node *node)
     move_finish(lower, node->out[0], y);
 }
 
-/* Compress: inputs data, condition. Without an axis the data is flat. */
-static int64_t compress_axis(const Node *node, int64_t *outer, int64_t *size,
-                             int64_t *inner)
+/* Operand 0 along the attribute `axis`; without one it is flat. */
+typedef struct Along {
+    Shape shape;
+    int axis;
+} Along;
+
+static Along along_axis(const Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
-    *outer = 1;
-    *size = shape_count(shape);
-    *inner = 1;
     if (!node_attr(node, "axis"))
-        return -1;
-    const int axis = infer_axis(node, 0, shape->rank);
-    *outer = shape_product(shape, 0, axis);
-    *size = shape->dim[axis];
-    *inner = shape_product(shape, axis + 1, shape->rank);
-    return axis;
+        return (Along){ .shape = shape_vector(shape_count(shape)) };
+    return (Along){
+        .shape = *shape,
+        .axis = infer_axis(node, 0, shape->rank),
+    };
 }
 
+/* Compress: inputs data, condition. */
 void infer_compress(Node *node)
 {
-    int64_t outer;
-    int64_t size;
-    int64_t inner;
+    Along along = along_axis(node);
+    int64_t *size = along.shape.dim + along.axis;
     int64_t count;
-    int64_t kept = 0;
-    const int64_t axis = compress_axis(node, &outer, &size, &inner);
-    const double *c = tensor_doubles(node->graph, node->in[1], &count);
-    if (!c) {
-        Shape most = axis < 0 ? shape_vector(0) : node->in[0]->shape;
-        most.dim[axis < 0 ? 0 : axis] =
-            i64_min(size, tensor_count(node->in[1]));
-        infer_out(node, 0, node_type(node), dynamic_bound(node, 0, most));
-        dynamic_out(node, 0, axis < 0 ? 0 : (int)axis);
+    const double *given = tensor_doubles(node->graph, node->in[1], &count);
+    if (!given) {
+        *size = i64_min(*size, tensor_count(node->in[1]));
+        const Shape bound = dynamic_bound(node, 0, along.shape);
+        infer_out(node, 0, node_type(node), bound);
+        dynamic_out(node, 0, along.axis);
         return;
     }
-    for (int64_t i = 0; i < i64_min(count, size); i++)
-        kept += c[i] > 0;
-    Shape s = axis < 0 ? shape_vector(kept) : node->in[0]->shape;
-    if (axis >= 0)
-        s.dim[axis] = kept;
-    infer_out(node, 0, node_type(node), s);
+    const int64_t most = i64_min(count, *size);
+    *size = 0;
+    for (int64_t i = 0; i < most; i++)
+        *size += given[i] > 0;
+    infer_out(node, 0, node_type(node), along.shape);
 }
 
 void lower_compress(Lower *lower, Node *node)
 {
-    int64_t outer, size, inner;
-    const int64_t axis = compress_axis(node, &outer, &size, &inner);
+    const Along along = along_axis(node);
+    const Shape *shape = &along.shape;
+    const int axis = along.axis;
+    const int64_t outer = shape_product(shape, 0, axis);
+    const int64_t inner = shape_product(shape, axis + 1, shape->rank);
+    const int64_t size = shape->dim[axis];
+    const int64_t given = i64_min(size, tensor_count(node->in[1]));
     Tensor *y = move_target(lower, node->out[0]);
     Tensor *x = move_source(lower, node->in[0]);
     if (!tensor_count(y) && !node->counts)
@@ -165,8 +167,8 @@ void lower_compress(Lower *lower, Node *node)
     const inlay_compress_params params = {
         .outer = i32_checked(outer),
         .n = i32_checked(size),
-        .given = i32_checked(i64_min(size, tensor_count(node->in[1]))),
-        .kept = i32_checked(y->shape.dim[axis < 0 ? 0 : axis]),
+        .given = i32_checked(given),
+        .kept = i32_checked(y->shape.dim[axis]),
         .run = i64_mul(inner, dtype_bits(x->dtype) / 8),
     };
     Step *s = lower_step(lower, "compress", &params);
@@ -191,6 +193,16 @@ static void infer_nonzero_value(Node *node, int64_t axes, int64_t elements)
     dynamic_out(node, 0, 1);
 }
 
+static int64_t count_nonzero(const double *value, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const bool zero = value[i] >= 0 && value[i] <= 0;
+        count += !zero;
+    }
+    return count;
+}
+
 void infer_nonzero(Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
@@ -201,10 +213,7 @@ void infer_nonzero(Node *node)
         infer_nonzero_value(node, axes, shape_count(shape));
         return;
     }
-    int64_t found = 0;
-    for (int64_t i = 0; i < count; i++)
-        found += value[i] < 0 || value[i] > 0 || isnan(value[i]);
-    const int64_t dims[] = { axes, found };
+    const int64_t dims[] = { axes, count_nonzero(value, count) };
     infer_out(node, 0, DT_I64, shape_of(2, dims));
 }
 
@@ -403,34 +412,31 @@ void lower_topk(Lower *lower, Node *node)
 
 void infer_unique(Node *node)
 {
-    const Shape *x = infer_shape(node, 0);
-    const Attr *a = node_attr(node, "axis");
-    const int axis = a ? node_axis(node, a->i, x->rank) : 0;
-    const Shape y =
-        dynamic_bound(node, 0, a ? *x : shape_vector(shape_count(x)));
+    const Along along = along_axis(node);
+    const int axis = along.axis;
+    const Shape y = dynamic_bound(node, 0, along.shape);
+    const Shape found = shape_vector(y.dim[axis]);
+    const Shape given = shape_vector(along.shape.dim[axis]);
     infer_out(node, 0, node_type(node), y);
-    infer_out(node, 1, DT_I64, shape_vector(y.dim[axis]));
-    infer_out(node, 2, DT_I64, shape_vector(a ? x->dim[axis] : shape_count(x)));
-    infer_out(node, 3, DT_I64, shape_vector(y.dim[axis]));
+    infer_out(node, 1, DT_I64, found);
+    infer_out(node, 2, DT_I64, given);
+    infer_out(node, 3, DT_I64, found);
     dynamic_out(node, 0, axis);
     for (int i = 1; i < node->n_out - 1; i += 2)
         dynamic_like(node, i, 0, 0);
 }
 
-/* Without an axis the input is one line of its elements. */
 static inlay_unique_params unique_params(const Node *node)
 {
-    const Attr *attribute = node_attr(node, "axis");
-    const Shape all = shape_vector(tensor_count(node->in[0]));
-    const Shape *in = attribute ? node_shape(node, 0) : &all;
-    const int axis = attribute ? node_axis(node, attribute->i, in->rank) : 0;
-    const Lines lines = lines_along(in, axis);
+    const Along along = along_axis(node);
+    const Lines lines = lines_along(&along.shape, along.axis);
+    const Shape *to = result_shape(node, 0);
     return (inlay_unique_params){
         .outer = lines.outer,
         .n = lines.n,
         .inner = lines.inner,
         .sorted = node_flag(node, "sorted", true),
-        .found = i32_checked(node->out[0]->shape.dim[axis]),
+        .found = i32_checked(to->dim[along.axis]),
     };
 }
 
@@ -438,13 +444,14 @@ void lower_unique(Lower *lower, Node *node)
 {
     const inlay_unique_params params = unique_params(node);
     const int results = node->n_out - node->counts;
+    const int64_t each = 2 * (int64_t)sizeof(int32_t);
     Step *step = lower_typed_step(lower, "unique", &params);
     step_result(step, 0);
     step_out(step, node_count(node));
     for (int i = 1; i < 4; i++)
         step_out(step, i < results ? node->out[i] : NULL);
     step_operand(step, 0);
-    step_scratch(lower, step, i64_mul(params.n, 2 * (int64_t)sizeof(int32_t)));
+    step_scratch(lower, step, i64_mul(params.n, each));
 }
 
 void lower_cumulate(Lower *lower, Node *node)
@@ -472,44 +479,54 @@ void lower_cumulate(Lower *lower, Node *node)
     step_in(step, value);
 }
 
+/* The one number that operand i is; false: it is known only when the model runs. */
+static bool constant_number(const Node *node, int i, double *number)
+{
+    int64_t count;
+    const double *value = tensor_doubles(node->graph, node->in[i], &count);
+    if (!value || count != 1)
+        return false;
+    *number = *value;
+    return true;
+}
+
 void infer_range(Node *node)
 {
-    double v[3];
-    for (int i = 0; i < 3; i++) {
-        int64_t count;
-        const double *d = tensor_doubles(node->graph, node->in[i], &count);
-        if (!d || count != 1) {
-            infer_declared_as(node, 0, node_type(node), shape_vector(-1));
-            return;
-        }
-        v[i] = *d;
+    const DType type = node_type(node);
+    double start;
+    double end;
+    double step;
+    if (!constant_number(node, 0, &start) || !constant_number(node, 1, &end) ||
+        !constant_number(node, 2, &step)) {
+        infer_declared_as(node, 0, type, shape_vector(-1));
+        return;
     }
-    const double count = ceil((v[1] - v[0]) / v[2]);
-    if (!(fabs(v[2]) > 0) || !(count < 0x1p31))
-        fail_node(node, STATUS_MALFORMED, NULL, "from %g to %g by %g", v[0],
-                  v[1], v[2]);
-    infer_out(node, 0, node_type(node),
-              shape_vector(count > 0 ? (int64_t)count : 0));
+    const double count = ceil((end - start) / step);
+    if (!(fabs(step) > 0) || !(count < 0x1p31))
+        fail_node(node, STATUS_MALFORMED, NULL, "from %g to %g by %g", start,
+                  end, step);
+    const int64_t numbers = count > 0 ? (int64_t)count : 0;
+    infer_out(node, 0, type, shape_vector(numbers));
 }
 
 void lower_range(Lower *lower, Node *node)
 {
-    const inlay_range_params params = { .n = i32_checked(
-                                            tensor_count(node->out[0])) };
-    if (!params.n)
+    const int64_t numbers = tensor_count(node->out[0]);
+    const inlay_range_params params = { .n = i32_checked(numbers) };
+    if (!numbers)
         return;
-    Step *s = lower_typed_step(lower, "range", &params);
-    step_result(s, 0);
+    Step *step = lower_typed_step(lower, "range", &params);
+    step_result(step, 0);
     for (int i = 0; i < 3; i++)
-        step_operand(s, i);
+        step_operand(step, i);
 }
 
 /* Det, and Inverse of com.microsoft: square matrices [...][n][n]. */
 static const Shape *square_shape(const Node *node)
 {
     const Shape *shape = infer_shape(node, 0);
-    if (shape->rank < 2 ||
-        shape->dim[shape->rank - 1] != shape->dim[shape->rank - 2])
+    const int64_t *end = shape->dim + shape->rank;
+    if (shape->rank < 2 || end[-1] != end[-2])
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its input is no square matrix");
     return shape;
@@ -528,10 +545,13 @@ void infer_det(Node *node)
 
 static void lower_matrices(Lower *lower, Node *node, const char *kernel)
 {
-    const Shape *s = node_shape(node, 0);
-    const int64_t size = s->dim[s->rank - 1];
+    const Shape *shape = node_shape(node, 0);
+    const int batch = shape->rank - 2;
+    const int64_t size = shape->dim[batch];
+    const int64_t elements = i64_mul(size, size);
+    const int64_t bytes = dtype_bytes(node_type(node), elements);
     const inlay_det_params params = {
-        .batch = i32_checked(shape_product(s, 0, s->rank - 2)),
+        .batch = i32_checked(shape_product(shape, 0, batch)),
         .n = i32_checked(size),
     };
     if (!tensor_count(node->out[0]))
@@ -539,8 +559,7 @@ static void lower_matrices(Lower *lower, Node *node, const char *kernel)
     Step *step = lower_typed_step(lower, kernel, &params);
     step_result(step, 0);
     step_operand(step, 0);
-    step_scratch(lower, step,
-                 i64_max(8, dtype_bytes(node_type(node), i64_mul(size, size))));
+    step_scratch(lower, step, i64_max(8, bytes));
 }
 
 void lower_det(Lower *lower, Node *node)
