@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Resize and Upsample: coordinates become tables, one axis after the other. */
 #include <math.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "kernels/pick.h"
@@ -10,179 +9,9 @@
 #include "ops/nest.h"
 #include "ops/pick.h"
 #include "ops/resize.h"
+#include "ops/resize_spec.h"
 #include "ops/values.h"
 
-/* Which operand holds what; -1: no such operand. Dims are those of the file (NCHW) until the layout
- * pass. */
-typedef struct ResizeSpec {
-    Tensor *roi, *scales, *sizes;
-    int axes; /* entries of scales or sizes ... */
-    int axis
-        [MAX_RANK]; /* ... and the dimension each is for, in the node's own layout */
-    const double *scale; /* constant values, else NULL */
-    const int64_t *size;
-    int mode, coordinate, nearest, policy;
-} ResizeSpec;
-
-static int lookup(const Node *node, const char *attribute,
-                  const char *otherwise, const char *const *names, int count)
-{
-    const char *v = node_string(node, attribute, otherwise);
-    for (int i = 0; i < count; i++)
-        if (!strcmp(names[i], v))
-            return i;
-    fail_node(node, STATUS_UNSUPPORTED, NULL, "%s \"%s\" is unknown", attribute,
-              v);
-}
-
-static void resize_modes(const Node *node, ResizeSpec *r)
-{
-    static const char *const modes[] = { "nearest", "linear", "cubic" };
-    static const char *const coordinates[] = {
-        "half_pixel",        "half_pixel_symmetric", "pytorch_half_pixel",
-        "asymmetric",        "align_corners",        "tf_half_pixel_for_nn",
-        "tf_crop_and_resize"
-    };
-    static const char *const nearest[] = { "round_prefer_floor",
-                                           "round_prefer_ceil", "floor",
-                                           "ceil" };
-    static const char *const policies[] = { "stretch", "not_larger",
-                                            "not_smaller" };
-    const bool old = node->op->since < 11; /* Upsample, and Resize 10 */
-    r->mode = lookup(node, "mode", "nearest", modes, 3);
-    r->coordinate = old ? INLAY_ASYMMETRIC
-                        : lookup(node, "coordinate_transformation_mode",
-                                 "half_pixel", coordinates, 7);
-    r->nearest =
-        old ? INLAY_FLOOR
-            : lookup(node, "nearest_mode", "round_prefer_floor", nearest, 4);
-    r->policy =
-        lookup(node, "keep_aspect_ratio_policy", "stretch", policies, 3);
-}
-
-/* Dimension d of NCHW.. in the layout that the node has now. */
-static int physical(const Node *node, int d)
-{
-    const int rank = node->in[0]->shape.rank;
-    if (!node->channels_last || d == 0)
-        return d;
-    return d == 1 ? rank - 1 : d - 1;
-}
-
-static bool is_present(const Tensor *tensor)
-{
-    return tensor && (!shape_known(&tensor->shape) || tensor_count(tensor) > 0);
-}
-
-static void resize_operands(const Node *node, ResizeSpec *r)
-{
-    const bool old = node->op->since < 11;
-    r->roi = old ? NULL : node_in(node, 1);
-    r->scales = node_in(node, old ? 1 : 2);
-    r->sizes = old ? NULL : node_in(node, 3);
-    if (!is_present(r->roi))
-        r->roi = NULL;
-    if (!is_present(r->scales))
-        r->scales = NULL;
-    if (!is_present(r->sizes))
-        r->sizes = NULL;
-    if (r->sizes)
-        r->scales = NULL;
-}
-
-static void resize_axes(const Node *node, ResizeSpec *r)
-{
-    const int rank = infer_shape(node, 0)->rank;
-    int64_t count;
-    const int64_t *axes = node_ints(node, "axes", &count);
-    r->axes = axes ? (int)i64_min(count, MAX_RANK) : rank;
-    for (int i = 0; i < r->axes; i++)
-        r->axis[i] = physical(node, axes ? node_axis(node, axes[i], rank) : i);
-}
-
-/* Upsample 7: the scales are an attribute. */
-static void attribute_scales(const Node *node, ResizeSpec *r, int64_t *count)
-{
-    const float *given = node_floats(node, "scales", count);
-    if (!given)
-        return;
-    double *scale = NEW_ARRAY(node->graph->arena, double, *count + 1);
-    for (int64_t i = 0; i < *count; i++)
-        scale[i] = (double)given[i];
-    r->scale = scale;
-}
-
-static void operand_scales(const Node *node, ResizeSpec *r, int64_t *count)
-{
-    resize_operands(node, r);
-    if (r->scales)
-        r->scale = tensor_doubles(node->graph, r->scales, count);
-    if (r->sizes)
-        r->size = tensor_ints(node->graph, r->sizes, count);
-    if (!r->scales && !r->sizes)
-        fail_node(node, STATUS_MALFORMED, NULL, "has neither scales nor sizes");
-}
-
-static ResizeSpec resize_spec(const Node *node)
-{
-    ResizeSpec r = { .roi = NULL };
-    int64_t count = -1;
-    resize_modes(node, &r);
-    resize_axes(node, &r);
-    if (node->op->since < 9)
-        attribute_scales(node, &r, &count);
-    else
-        operand_scales(node, &r, &count);
-    if ((r.scale || r.size) && count != r.axes)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "%lld scales or sizes for %d axes", (long long)count, r.axes);
-    return r;
-}
-
-/* Constant scale of entry i: as given, or from the sizes. */
-static double resize_scale(const Node *node, const ResizeSpec *r, int i)
-{
-    const Shape *in = node_shape(node, 0);
-    if (r->scale)
-        return r->scale[i];
-    double scale = (double)r->size[i] / (double)in->dim[r->axis[i]];
-    for (int k = 0; r->policy && k < r->axes; k++) {
-        const double ratio = (double)r->size[k] / (double)in->dim[r->axis[k]];
-        scale = r->policy == 1 ? fmin(scale, ratio) : fmax(scale, ratio);
-    }
-    return scale;
-}
-
-/* The size of entry i: as given, or as the scale makes it of `in`. */
-static int64_t resized(const Node *node, const ResizeSpec *r, int i, int64_t in)
-{
-    const double scale = resize_scale(node, r, i);
-    const double size = scale * (double)in;
-    if (!(scale > 0) || size > 0x1p31)
-        fail_node(node, STATUS_MALFORMED, NULL, "axis %d has scale %g",
-                  r->axis[i], scale);
-    if (!r->size)
-        return (int64_t)floor(size);
-    return r->policy ? (int64_t)floor(size + 0.5) : r->size[i];
-}
-
-void infer_resize(Node *node)
-{
-    Shape shape = *infer_shape(node, 0);
-    const ResizeSpec r = resize_spec(node);
-    const bool known = r.scale || r.size;
-    for (int i = 0; i < r.axes; i++) {
-        int64_t *dim = shape.dim + r.axis[i];
-        *dim = known ? resized(node, &r, i, *dim) : -1;
-    }
-    if (known)
-        infer_out(node, 0, node_type(node), shape);
-    else
-        infer_declared_as(node, 0, node_type(node), shape);
-}
-
-/* Parameters of one axis; the scale that bounds the taps is known even where the exact one is not.
- */
 /* The attributes that all axes share. */
 static void set_attributes(const Node *node, const ResizeSpec *r,
                            inlay_resize_table_params *params)
@@ -197,6 +26,8 @@ static void set_attributes(const Node *node, const ResizeSpec *r,
     params->extrapolation = node_double(node, "extrapolation_value", 0.0f);
 }
 
+/* Parameters of one axis; the scale that bounds the taps is known even where the exact one is not.
+ */
 static inlay_resize_table_params table_params(const Node *node,
                                               const ResizeSpec *r, int i)
 {
@@ -220,21 +51,35 @@ static inlay_resize_table_params table_params(const Node *node,
     return params;
 }
 
-static bool is_run_time(const ResizeSpec *r)
+/* Is only a part of the image resized? */
+static bool crops(const ResizeSpec *r)
 {
-    return (r->scales && !r->scale) || (r->sizes && !r->size) ||
-           (r->roi && !r->roi->value && r->coordinate == INLAY_TF_CROP);
+    return r->roi && r->coordinate == INLAY_TF_CROP;
 }
 
+static bool is_run_time(const ResizeSpec *r)
+{
+    if (r->scales && !r->scale)
+        return true;
+    if (r->sizes && !r->size)
+        return true;
+    return crops(r) && !r->roi->value;
+}
+
+/* The part of entry i's axis that is resized: [0, 1] is all of it. */
 static void constant_roi(const Node *node, const ResizeSpec *r, int i,
                          double *start, double *end)
 {
     int64_t count;
-    const double *roi = r->roi && r->coordinate == INLAY_TF_CROP
-                            ? tensor_doubles(node->graph, r->roi, &count)
-                            : NULL;
-    *start = roi && count == 2 * r->axes ? roi[i] : 0.0;
-    *end = roi && count == 2 * r->axes ? roi[r->axes + i] : 1.0;
+    *start = 0.0;
+    *end = 1.0;
+    if (!crops(r))
+        return;
+    const double *roi = tensor_doubles(node->graph, r->roi, &count);
+    if (!roi || count != 2 * r->axes)
+        return;
+    *start = roi[i];
+    *end = roi[r->axes + i];
 }
 
 /* A step that makes the tables of an axis when the model runs. */
@@ -260,29 +105,49 @@ static void table_step(Lower *lower, const ResizeSpec *r,
     step_in(step, roi);
 }
 
-/* Index and weight tables of one axis, constant or made at run time; returns the constant indices.
- */
-static const int32_t *axis_tables(Lower *lower, Node *node, const ResizeSpec *r,
-                                  int i,
-                                  const inlay_resize_table_params *params,
-                                  Tensor **index, Tensor **weight)
+/* Index and weight tables of one axis. */
+typedef struct Tables {
+    Tensor *index;
+    Tensor *weight;
+    const int32_t *known; /* the indices; NULL: they are made at run time */
+} Tables;
+
+static Tables axis_tables(Lower *lower, const Node *node, const ResizeSpec *r,
+                          const inlay_resize_table_params *params)
 {
     const int64_t entries = i64_mul(params->n_out, params->taps);
     const int64_t weights = i64_mul(params->n_out, params->taps + 1);
-    double start, end;
+    double start;
+    double end;
+    Tables tables = { .known = NULL };
     if (is_run_time(r)) {
-        *index = lower_temp(lower, DT_I32, shape_vector(entries));
-        *weight = lower_temp(lower, DT_F32, shape_vector(weights));
-        table_step(lower, r, params, *index, *weight, false);
-        return NULL;
+        tables.index = lower_temp(lower, DT_I32, shape_vector(entries));
+        tables.weight = lower_temp(lower, DT_F32, shape_vector(weights));
+        table_step(lower, r, params, tables.index, tables.weight, false);
+        return tables;
     }
-    int32_t *k = NEW_ARRAY(lower->arena, int32_t, entries);
-    float *w = NEW_ARRAY(lower->arena, float, weights);
-    constant_roi(node, r, i, &start, &end);
-    inlay_resize_axis(params, resize_scale(node, r, i), start, end, k, w);
-    *index = lower_i32s(lower, k, entries);
-    *weight = lower_floats(lower, w, weights);
-    return k;
+    int32_t *index = NEW_ARRAY(lower->arena, int32_t, entries);
+    float *weight = NEW_ARRAY(lower->arena, float, weights);
+    const double scale = resize_scale(node, r, params->entry);
+    constant_roi(node, r, params->entry, &start, &end);
+    inlay_resize_axis(params, scale, start, end, index, weight);
+    tables.index = lower_i32s(lower, index, entries);
+    tables.weight = lower_floats(lower, weight, weights);
+    tables.known = index;
+    return tables;
+}
+
+/* The rows from the least that a list names to the greatest. */
+static Rows rows_named(const int32_t *row, int count)
+{
+    Rows rows = { INT32_MAX, 0 };
+    for (int i = 0; i < count; i++) {
+        if (row[i] < rows.lo)
+            rows.lo = row[i];
+        if (row[i] >= rows.hi)
+            rows.hi = row[i] + 1;
+    }
+    return rows;
 }
 
 /* Row u of the result is made of the rows that its entries of the table name, in its own image. */
@@ -292,17 +157,14 @@ static void rows_of_table(Lower *lower, Operand *x,
 {
     Rows *rows = NEW_ARRAY(lower->arena, Rows, units + 1);
     for (int32_t u = 0; u < units; u++) {
-        const int32_t first = u / params->n_out * params->n_in;
-        rows[u] = (Rows){ first, first + params->n_in };
-        if (!index)
-            continue;
-        rows[u] = (Rows){ INT32_MAX, 0 };
-        for (int t = 0; t < params->taps; t++) {
-            const int32_t at =
-                first + index[u % params->n_out * params->taps + t];
-            rows[u] = (Rows){ at < rows[u].lo ? at : rows[u].lo,
-                              at + 1 > rows[u].hi ? at + 1 : rows[u].hi };
-        }
+        const int32_t image = u / params->n_out;
+        const int32_t row = u % params->n_out;
+        const int32_t first = image * params->n_in;
+        Rows named = { 0, params->n_in };
+        if (index)
+            named = rows_named(index + row * params->taps, params->taps);
+        rows[u].lo = first + named.lo;
+        rows[u].hi = first + named.hi;
     }
     operand_table(x, units, rows);
 }
@@ -314,10 +176,12 @@ static bool stays(const Node *node, const ResizeSpec *r, int i)
     const int axis = r->axis[i];
     if (node->in[0]->shape.dim[axis] != node->out[0]->shape.dim[axis])
         return false;
-    if (r->coordinate == INLAY_TF_CROP && r->roi)
+    if (crops(r))
         return false;
-    return is_run_time(r) ? axis == 0 || axis == physical(node, 1)
-                          : !(fabs(resize_scale(node, r, i) - 1.0) > 0);
+    if (is_run_time(r))
+        return axis == 0 || axis == resize_dimension(node, 1);
+    const double off = fabs(resize_scale(node, r, i) - 1.0);
+    return !(off > 0);
 }
 
 /* Pixels of a row, or rows, are resampled: the loops for that. Both tensors are
@@ -387,20 +251,19 @@ static void resample_axis(Lower *lower, Node *node, const ResizeSpec *r, int i,
                           Tensor *out, Tensor *in)
 {
     const inlay_resize_table_params params = table_params(node, r, i);
-    const int pixels =
-        (int)i64_min(shape_row_axis(&in->shape), shape_row_axis(&out->shape));
-    Tensor *index, *weight;
-    const int32_t *table =
-        axis_tables(lower, node, r, i, &params, &index, &weight);
+    const int in_pixels = shape_row_axis(&in->shape);
+    const int out_pixels = shape_row_axis(&out->shape);
+    const int pixels = in_pixels < out_pixels ? in_pixels : out_pixels;
+    const Tables tables = axis_tables(lower, node, r, &params);
     const inlay_resample_params resample =
         resample_params(&in->shape, r->axis[i], pixels, &params);
     const char *kernel = lower_kernel(lower, "resample", out->dtype);
     Step *step = lower_step(lower, kernel, &resample);
     step_out(step, out);
     step_in(step, in);
-    set_resample_rules(lower, step, &resample, &params, pixels, table);
-    step_in(step, index);
-    step_in(step, weight);
+    set_resample_rules(lower, step, &resample, &params, pixels, tables.known);
+    step_in(step, tables.index);
+    step_in(step, tables.weight);
 }
 
 /* Last axis first: the long runs of the outer axes then work on what is already wide. */
@@ -423,8 +286,6 @@ static void resample_all(Lower *lower, Node *node, const ResizeSpec *r,
     }
 }
 
-/* Tables of element offsets for each axis up to the last that changes, one after the other, made
- * when the model runs. */
 /* The parameters of a dimension's table: one that names each place once where no entry is for
  * it. */
 static inlay_resize_table_params
@@ -441,7 +302,8 @@ place_params(const Node *node, const ResizeSpec *r, int entry, int32_t size)
     };
 }
 
-/* Steps that fill the table for dimensions [0, axes). */
+/* Steps that fill the table for dimensions [0, axes), one after the other, when the model runs:
+ * element offsets. */
 static void place_tables(Lower *lower, Node *node, const ResizeSpec *r,
                          const int *entry, int axes, Tensor *table)
 {
@@ -498,7 +360,6 @@ static void nearest_at_run_time(Lower *lower, Node *node, const ResizeSpec *r,
     move_finish(lower, node->out[0], y);
 }
 
-/* Nearest neighbours: moves by a table for each axis. */
 /* Which entry is for each dimension that changes (-1: none); returns how many there are. */
 static int changed_dimensions(const Node *node, const ResizeSpec *r, int *entry)
 {
@@ -525,6 +386,7 @@ static void pick_nearest(Lower *lower, const Node *node, const ResizeSpec *r,
         table[k] = index[k];
 }
 
+/* Nearest neighbours: moves by a table for each axis. */
 static void lower_nearest(Lower *lower, Node *node, const ResizeSpec *r)
 {
     int entry[MAX_RANK];
