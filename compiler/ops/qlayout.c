@@ -44,8 +44,8 @@ typedef struct Blocks {
     int64_t width;
 } Blocks;
 
-/* Rows of columns w [groups][channels][rows][columns][IC] -> [groups][channels][rows][run]; deep ones
- * have the whole window in one row. */
+/* w [groups][channels][rows][columns][IC] -> [groups][channels][rows][run]; deep ones have the
+ * whole window in one row. */
 static Recipe *in_rows(const Packing *packing, const Recipe *w)
 {
     const int64_t *d = recipe_dims(w);

@@ -4,12 +4,15 @@
 #ifndef INLAY_OPS_QLAYOUT_H
 #define INLAY_OPS_QLAYOUT_H
 
-#include "ops/qpacked.h"
+#include "kernels/qconv_packed.h"
+#include "ops/lower.h"
+
+struct ByteOperands; /* ops/qpacked.h */
 
 /* A product of bytes whose weights are packed. */
 typedef struct Packing {
     Lower *lower;
-    const ByteOperands *q;
+    const struct ByteOperands *q;
     inlay_qpacked_params *params;
     const Recipe *w; /* as signed bytes: [groups * OC][IC][taps...] */
     int64_t groups;  /* of the channels of y ... */

@@ -151,7 +151,8 @@ void infer_compress(Node *node)
     infer_out(node, 0, node_type(node), along.shape);
 }
 
-void lower_compress(Lower *lower, Node *node)
+/* Of elements of so many bytes. */
+static inlay_compress_params compress_params(const Node *node, int bytes)
 {
     const Along along = along_axis(node);
     const Shape *shape = &along.shape;
@@ -160,17 +161,23 @@ void lower_compress(Lower *lower, Node *node)
     const int64_t inner = shape_product(shape, axis + 1, shape->rank);
     const int64_t size = shape->dim[axis];
     const int64_t given = i64_min(size, tensor_count(node->in[1]));
+    return (inlay_compress_params){
+        .outer = i32_checked(outer),
+        .n = i32_checked(size),
+        .given = i32_checked(given),
+        .kept = i32_checked(node->out[0]->shape.dim[axis]),
+        .run = i64_mul(inner, bytes),
+    };
+}
+
+void lower_compress(Lower *lower, Node *node)
+{
     Tensor *y = move_target(lower, node->out[0]);
     Tensor *x = move_source(lower, node->in[0]);
     if (!tensor_count(y) && !node->counts)
         return;
-    const inlay_compress_params params = {
-        .outer = i32_checked(outer),
-        .n = i32_checked(size),
-        .given = i32_checked(given),
-        .kept = i32_checked(y->shape.dim[axis]),
-        .run = i64_mul(inner, dtype_bits(x->dtype) / 8),
-    };
+    const int bytes = dtype_bits(x->dtype) / 8;
+    const inlay_compress_params params = compress_params(node, bytes);
     Step *s = lower_step(lower, "compress", &params);
     step_out(s, y);
     step_out(s, node_count(node));
