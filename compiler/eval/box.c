@@ -33,8 +33,8 @@ static Recipe *operand_piece(const Making *making, const Link *link, int k,
         const int own = link->axis[k][a];
         if (own < 0 || range->n[a] == recipe_dims(recipe)[own])
             continue;
-        recipe = recipe_slice(making->store, recipe, own, range->at[a], 1,
-                              range->n[a]);
+        recipe =
+            recipe_part(making->store, recipe, own, range->at[a], range->n[a]);
     }
     return recipe;
 }

@@ -315,9 +315,9 @@ static inlay_qpacked_params product_geometry(int64_t rows, int64_t width)
 static Recipe *turned_matrix(Store *store, const Recipe *w,
                              const Product *product)
 {
-    static const int turn[2] = { 1, 0 };
     const int64_t dims[2] = { product->k, product->n };
-    return recipe_transpose(store, recipe_reshape(store, w, 2, dims), turn);
+    Recipe *matrix = recipe_reshape(store, w, 2, dims);
+    return recipe_turn(store, matrix);
 }
 
 static void set_product_rows(Step *step, const inlay_qpacked_params *params)

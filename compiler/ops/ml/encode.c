@@ -159,13 +159,10 @@ void expand_array_feature_extractor(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const int64_t count = shape_count(infer_shape(node, 1));
-    Tensor *in[] = { node->in[0],
-                     expand_reshape(node, node->in[1], 1, &count) };
     if (!x->rank)
         fail_node(node, STATUS_MALFORMED, NULL, "its input is a scalar");
-    Node *gather = expand_node(node, "Gather", 2, in, 1);
-    node_set_int(gather, "axis", x->rank - 1);
-    Tensor *y = expand_done(gather);
+    Tensor *index = expand_reshape(node, node->in[1], 1, &count);
+    Tensor *y = expand_gather(node, node->in[0], index, x->rank - 1);
     if (x->rank == 1)
         y = expand_reshape(node, y, 2, (const int64_t[]){ 1, count });
     expand_finish_one(node, y);
