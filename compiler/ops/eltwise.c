@@ -47,9 +47,9 @@ void lower_shrink(Lower *lower, Node *node)
     }
     Tensor *x = lower_temp(lower, DT_F64, in->shape);
     Tensor *y = lower_temp(lower, DT_F64, in->shape);
-    lower_cast(lower, x, in, true, 0);
+    lower_cast(lower, x, in);
     lower_flat(lower, "shrink_f64", y, x, lambd, bias);
-    lower_cast(lower, out, y, true, 0);
+    lower_cast(lower, out, y);
 }
 
 void lower_isinf(Lower *lower, Node *node)
@@ -167,7 +167,7 @@ void lower_pow(Lower *lower, Node *node)
     exponent = lower_as(lower, exponent, DT_F64);
     x = lower_as(lower, x, DT_F64);
     lower_nd2(lower, "pow_f64", wide, x, exponent);
-    lower_cast(lower, y, wide, true, 0);
+    lower_cast(lower, y, wide);
 }
 
 /* Sum, Mean, Min, Max of any number of operands: pair by pair; the accumulator can stay where it
@@ -330,8 +330,11 @@ static int cast_round_mode(const Node *node)
 
 void lower_cast_op(Lower *lower, Node *node)
 {
-    lower_cast(lower, node->out[0], node->in[0],
-               node_flag(node, "saturate", true), cast_round_mode(node));
+    const Rounding rounding = {
+        .saturate = node_flag(node, "saturate", true),
+        .mode = cast_round_mode(node),
+    };
+    lower_cast_as(lower, node->out[0], node->in[0], rounding);
 }
 
 Recipe *constant_cast(Node *node)

@@ -90,7 +90,12 @@ void lower_gather(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     if (first >= 0) {
-        lower_part(lower, node->out[0], node->in[0], axis, first, indices);
+        const AxisPart part = {
+            .axis = axis,
+            .start = first,
+            .count = indices,
+        };
+        lower_part(lower, node->out[0], node->in[0], part);
         return;
     }
     const Moved moved = moved_new(lower, node);

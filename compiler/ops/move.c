@@ -289,24 +289,24 @@ void lower_concat(Lower *lower, Node *node)
     move_finish(lower, node->out[0], y);
 }
 
-void lower_part(Lower *lower, Tensor *out, Tensor *in, int axis, int64_t start,
-                int64_t count)
+void lower_part(Lower *lower, Tensor *out, Tensor *in, AxisPart part)
 {
-    const Shape *s = &in->shape;
-    const int64_t inner = shape_product(s, axis + 1, s->rank);
-    const int64_t bits = dtype_bits(in->dtype);
-    const int64_t offset = i64_mul(i64_mul(start, inner), bits);
-    if (shape_product(s, 0, axis) == 1 && offset % 8 == 0) {
+    const Shape *shape = &in->shape;
+    const int64_t outer = shape_product(shape, 0, part.axis);
+    const int64_t inner = shape_product(shape, part.axis + 1, shape->rank);
+    const int64_t start = i64_mul(part.start, inner);
+    const int64_t offset = i64_mul(start, dtype_bits(in->dtype));
+    if (outer == 1 && offset % 8 == 0) {
         lower_view(lower, out, in, offset / 8);
         return;
     }
-    const int64_t run = i64_mul(count, inner);
+    const int64_t run = i64_mul(part.count, inner);
     const Move move = {
         .rank = 2,
-        .n = { shape_product(s, 0, axis), run },
+        .n = { outer, run },
         .y = { run, 1 },
-        .x = { i64_mul(s->dim[axis], inner), 1 },
-        .x0 = i64_mul(start, inner),
+        .x = { i64_mul(shape->dim[part.axis], inner), 1 },
+        .x0 = start,
     };
     Tensor *y = move_target(lower, out);
     Tensor *x = move_source(lower, in);
@@ -441,9 +441,13 @@ void lower_split(Lower *lower, Node *node)
     int64_t start = 0;
     check_parts(lower, node, axis);
     for (int i = 0; i < node->n_out; i++) {
-        const int64_t size = part_size(node, i, axis);
+        const AxisPart part = {
+            .axis = axis,
+            .start = start,
+            .count = part_size(node, i, axis),
+        };
         if (node->out[i] && tensor_count(node->out[i]))
-            lower_part(lower, node->out[i], node->in[0], axis, start, size);
-        start += size;
+            lower_part(lower, node->out[i], node->in[0], part);
+        start += part.count;
     }
 }

@@ -445,8 +445,13 @@ static Tensor *cast_halfway(Lower *lower, Tensor *in, DType type)
     return between;
 }
 
-void lower_cast(Lower *lower, Tensor *out, Tensor *in, bool saturate,
-                int round_mode)
+void lower_cast(Lower *lower, Tensor *out, Tensor *in)
+{
+    const Rounding rounding = { .saturate = true };
+    lower_cast_as(lower, out, in, rounding);
+}
+
+void lower_cast_as(Lower *lower, Tensor *out, Tensor *in, Rounding rounding)
 {
     const DType near = cast_neighbour(in->dtype);
     const DType far = cast_neighbour(out->dtype);
@@ -465,5 +470,5 @@ void lower_cast(Lower *lower, Tensor *out, Tensor *in, bool saturate,
     }
     if (far != out->dtype && far != in->dtype)
         in = cast_halfway(lower, in, far);
-    cast_once(lower, out, in, saturate, round_mode);
+    cast_once(lower, out, in, rounding.saturate, rounding.mode);
 }

@@ -57,9 +57,14 @@ Tensor *lower_number(Lower *lower, DType type, double value);
 /* out = mask ? a : b, broadcast. */
 void lower_select(Lower *lower, Tensor *out, Tensor *mask, Tensor *a,
                   Tensor *b);
-/* Conversion of all elements; the types may be any two but strings and complex. */
-void lower_cast(Lower *lower, Tensor *out, Tensor *in, bool saturate,
-                int round_mode);
+/* How a number becomes one of a narrower type. */
+typedef struct Rounding {
+    bool saturate;
+    int mode; /* of float8e8m0: 0 up, 1 down, 2 to nearest */
+} Rounding;
+/* Conversion of all elements, saturating; the types may be any two but strings and complex. */
+void lower_cast(Lower *lower, Tensor *out, Tensor *in);
+void lower_cast_as(Lower *lower, Tensor *out, Tensor *in, Rounding rounding);
 
 /* Moves of elements between tensors of whole bytes. More than 8 loops after joining is refused by
  * `lower_move_fits`. */
@@ -72,13 +77,18 @@ Step *lower_move_rows(Lower *lower, Tensor *out, Tensor *in, const Move *move);
 void lower_fill(Lower *lower, Tensor *out, Tensor *value);
 /* Packed types move as bytes: the tensor itself, or a copy with a byte for each element; and for a
  * result, the tensor to write, which move_finish() packs. */
-Tensor *move_source(Lower *lower, Tensor *tensor);
-Tensor *move_target(Lower *lower, Tensor *tensor);
+typedef Tensor *MoveOperand(Lower *lower, Tensor *tensor);
+MoveOperand move_source;
+MoveOperand move_target;
 void move_finish(Lower *lower, Tensor *out, Tensor *target);
 
-/* out = elements [start, start + count) of `in` along one axis: a view where they lie together. The
- * dims of `out` may be others. */
-void lower_part(Lower *lower, Tensor *out, Tensor *in, int axis, int64_t start,
-                int64_t count);
+/* Elements [start, start + count) along one axis. */
+typedef struct AxisPart {
+    int axis;
+    int64_t start;
+    int64_t count;
+} AxisPart;
+/* out = that part of `in`: a view where it lies together. The dims of `out` may be others. */
+void lower_part(Lower *lower, Tensor *out, Tensor *in, AxisPart part);
 
 #endif

@@ -419,7 +419,7 @@ static Tensor *statistics(Lower *lower, const Node *node, int i)
 static void finish_statistics(Lower *lower, Node *node, int i, Tensor *made)
 {
     if (made != node_out(node, i))
-        lower_cast(lower, node->out[i], made, true, 0);
+        lower_cast(lower, node->out[i], made);
 }
 
 /* Each line lies in a row: a unit. */

@@ -227,8 +227,11 @@ void lower_quantize(Lower *lower, Node *node)
     quant_step(lower, node, lower_kernel(lower, "quantize", work), &params, y,
                lower_as(lower, node->in[0], DT_F32),
                lower_as(lower, node_in(node, 2), work));
+    const Rounding rounding = {
+        .saturate = node_flag(node, "saturate", true),
+    };
     if (y != out)
-        lower_cast(lower, out, y, node_flag(node, "saturate", true), 0);
+        lower_cast_as(lower, out, y, rounding);
 }
 
 void lower_dequantize(Lower *lower, Node *node)
@@ -242,7 +245,7 @@ void lower_dequantize(Lower *lower, Node *node)
                lower_as(lower, node->in[0], work),
                lower_as(lower, node_in(node, 2), work));
     if (y != out)
-        lower_cast(lower, out, y, true, 0);
+        lower_cast(lower, out, y);
 }
 
 /* (r - zero) * scale, both broadcast from these dims. */

@@ -159,7 +159,7 @@ static Tensor *as_float(Lower *lower, Tensor *tensor)
     if (dtype_is_float(tensor->dtype))
         return tensor;
     Tensor *y = lower_temp(lower, DT_F64, tensor->shape);
-    lower_cast(lower, y, tensor, true, 0);
+    lower_cast(lower, y, tensor);
     return y;
 }
 
@@ -172,7 +172,7 @@ void lower_reduce_root(Lower *lower, Node *node)
         y = lower_temp(lower, DT_F64, out->shape);
     reduce_by_node(lower, node, y, x);
     if (y != out)
-        lower_cast(lower, out, y, true, 0);
+        lower_cast(lower, out, y);
 }
 
 Tensor *lower_reduced(Lower *lower, const char *op, Tensor *in,
@@ -218,7 +218,7 @@ void lower_reduce_log_sum_exp(Lower *lower, Node *node)
     else
         reduce_by_node(lower, node, out, x);
     if (out != result)
-        lower_cast(lower, result, out, true, 0);
+        lower_cast(lower, result, out);
 }
 
 /* ArgMax, ArgMin */

@@ -95,7 +95,7 @@ static void table_step(Lower *lower, const ResizeSpec *r,
     Tensor *roi = r->coordinate == INLAY_TF_CROP ? r->roi : NULL;
     if (roi && roi->dtype != DT_F32) {
         roi = lower_temp(lower, DT_F32, r->roi->shape);
-        lower_cast(lower, roi, r->roi, true, 0);
+        lower_cast(lower, roi, r->roi);
     }
     Step *step = lower_step(lower, "resize_table", params);
     step_out(step, index)->read = more;
@@ -419,9 +419,9 @@ void lower_resize(Lower *lower, Node *node)
     }
     Tensor *wide = lower_temp(lower, DT_F32, x->shape);
     Tensor *result = lower_temp(lower, DT_F32, y->shape);
-    lower_cast(lower, wide, x, true, 0);
+    lower_cast(lower, wide, x);
     resample_all(lower, node, &r, result, wide);
-    lower_cast(lower, y, result, true, 0);
+    lower_cast(lower, y, result);
 }
 
 /* ---- pairs of pixels, of rows ---- */

@@ -129,7 +129,7 @@ static void scatter_step(Lower *lower, Node *node, const char *form,
     step_in(step, index);
     step_in(step, updates);
     if (wide)
-        lower_cast(lower, out, y, true, 0);
+        lower_cast(lower, out, y);
     else
         move_finish(lower, out, y);
 }

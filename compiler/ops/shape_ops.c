@@ -329,7 +329,7 @@ static void check_dropout(Lower *lower, Node *node)
     static const int64_t never[] = { 0 };
     Tensor *some = lower_temp(lower, DT_BOOL, ratio->shape);
     Tensor *both = lower_temp(lower, DT_BOOL, ratio->shape);
-    lower_cast(lower, some, ratio, true, 0);
+    lower_cast(lower, some, ratio);
     lower_nd2(lower, "logical_and", both, some, training);
     lower_check(lower, both, 1, (const int64_t *const[]){ never });
 }

@@ -382,7 +382,7 @@ void lower_signal_window(Lower *lower, Node *node)
     step_out(step, y);
     step_in(step, size);
     if (!direct)
-        lower_cast(lower, node->out[0], y, true, 0);
+        lower_cast(lower, node->out[0], y);
 }
 
 void infer_mel(Node *node)
@@ -415,7 +415,7 @@ void lower_mel(Lower *lower, Node *node)
     step_out(step, y);
     for (int i = 0; i < 5; i++)
         step_in(step, in[i]);
-    lower_cast(lower, node->out[0], y, true, 0);
+    lower_cast(lower, node->out[0], y);
 }
 
 /* --- TfIdfVectorizer --- */

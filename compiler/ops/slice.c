@@ -268,12 +268,20 @@ void lower_slice(Lower *lower, Node *node)
         return;
     }
     const int axis = cut_axis(&in->shape, &spec);
-    if (axis < -1)
+    if (axis < -1) {
         lower_strided(lower, node, &spec);
-    else if (axis < 0)
+        return;
+    }
+    if (axis < 0) {
         lower_view(lower, out, in, 0);
-    else
-        lower_part(lower, out, in, axis, spec.start[axis], spec.count[axis]);
+        return;
+    }
+    const AxisPart part = {
+        .axis = axis,
+        .start = spec.start[axis],
+        .count = spec.count[axis],
+    };
+    lower_part(lower, out, in, part);
 }
 
 /* Pad */

@@ -13,7 +13,7 @@ Tensor *lower_as(Lower *lower, Tensor *tensor, DType to)
         return lower_constant(lower,
                               recipe_cast(lower->store, tensor->value, to));
     Tensor *y = lower_temp(lower, to, tensor->shape);
-    lower_cast(lower, y, tensor, true, 0);
+    lower_cast(lower, y, tensor);
     return y;
 }
 

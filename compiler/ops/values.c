@@ -16,7 +16,7 @@ Tensor *lower_index(Lower *lower, Tensor *tensor)
         return lower_constant(lower,
                               recipe_cast(lower->store, tensor->value, DT_I64));
     Tensor *wide = lower_temp(lower, DT_I64, tensor->shape);
-    lower_cast(lower, wide, tensor, true, 0);
+    lower_cast(lower, wide, tensor);
     return wide;
 }
 

@@ -155,8 +155,13 @@ static void check_grid_size(Lower *lower, Node *node)
         return;
     Tensor *images = lower_temp(lower, DT_I64, shape_vector(1));
     Tensor *sizes = lower_temp(lower, DT_I64, shape_vector(y->rank - 2));
-    lower_part(lower, images, size, 0, 0, 1);
-    lower_part(lower, sizes, size, 0, 2, y->rank - 2);
+    const AxisPart first = { .count = 1 };
+    const AxisPart behind = {
+        .start = 2,
+        .count = y->rank - 2,
+    };
+    lower_part(lower, images, size, first);
+    lower_part(lower, sizes, size, behind);
     const int64_t *allowed = y->dim;
     lower_check(lower, images, 1, &allowed);
     allowed = y->dim + 1;

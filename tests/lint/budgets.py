@@ -14,7 +14,7 @@ import tap
 # Reached so far, and what is aimed at.
 LIMITS = {
     'tokens a line, all files': (8.22, 9.0),
-    'files with more than 9 tokens a line': (26, 0),
+    'files with more than 9 tokens a line': (25, 0),
     'functions with more than 250 tokens': (16, 0),
     'identifiers of one letter, %': (14.1, 20.0),
     'lines with ?: inside ?:': (0, 0),
