@@ -51,8 +51,9 @@ ExpandPair expand_matmul;
 Tensor *expand_cast(const Node *at, Tensor *tensor, DType to);
 /* Operand i of `at` itself becomes its cast. */
 void expand_operand(Node *at, int i, DType to);
-Tensor *expand_unsqueeze(const Node *at, Tensor *tensor,
-                         int axis); /* of the result */
+/* A dimension of 1 becomes that axis of the result. */
+typedef Tensor *ExpandAlong(const Node *at, Tensor *tensor, int axis);
+ExpandAlong expand_unsqueeze;
 Tensor *expand_reshape(const Node *at, Tensor *tensor,
                        int rank, /* of the result */
                        const int64_t *dims);
@@ -65,14 +66,15 @@ Tensor *expand_where(const Node *at, Tensor *condition,
                      Tensor *b); /* elsewhere */
 /* Softmax over the last axis; over one; over all from `axis` on, as if they were one. */
 ExpandOne expand_softmax;
-Tensor *expand_softmax_along(const Node *at, Tensor *tensor, int axis);
-Tensor *expand_flat_softmax(const Node *at, Tensor *tensor, int axis);
+ExpandAlong expand_softmax_along;
+ExpandAlong expand_flat_softmax;
 /* tensor times itself. */
 ExpandOne expand_square;
-/* The elements or slices along an axis that the index names. */
-Tensor *expand_gather(const Node *at, Tensor *tensor, Tensor *index, int axis);
-/* a and b one behind the other; the product with a number. */
-Tensor *expand_concat(const Node *at, Tensor *a, Tensor *b, int axis);
+/* The elements or slices of a along an axis that b, indices, names; a and b one behind the other. */
+typedef Tensor *ExpandPairAlong(const Node *at, Tensor *a, Tensor *b, int axis);
+ExpandPairAlong expand_gather;
+ExpandPairAlong expand_concat;
+/* The product with a number. */
 Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor);
 /* The same, but tensor itself where the attribute alpha of `at` is 1. */
 ExpandOne expand_times_alpha;
