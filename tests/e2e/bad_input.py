@@ -111,6 +111,12 @@ def ends(op, ins, weights, opset=18, shape=None, **attrs):
     return make_model([make_node(op, ins, ['y'], 'node', **attrs)], [make_value('x', F32, shape or [1, 4, 2, 2])], [put(1, 'y') + put(2, put(1, put(1, F32)))], weights, opset)
 
 
+def ninth_dimension():
+    """Eight are all that a shape holds."""
+    return make_model([make_node('ExpandDims', ['x', 's'], ['y'], 'wider', domain='com.microsoft')], [make_value('x', F32, [1] * 8)],
+                      [make_value('y', F32, [])], [make_tensor('s', 6, [], struct.pack('<i', 0))], domains=[('com.microsoft', 1)])
+
+
 def dequantized(zero):
     """Found by the fuzzer: a zero point of NaN became an integer. `zero`: its type; bytes are float8e4m3fnuz."""
     return make_model([make_node('Cast', ['x'], ['q'], 'cast', to=18), make_node('DequantizeLinear', ['q', 's', 'z'], ['y'], 'wide')],
@@ -202,6 +208,7 @@ MODELS = [
     ('long-unpool', long_unpool, {65}, ['output_shape']),
     ('complex-cast', complex_cast, {69}, ['complex128']),
     ('complex-scales', complex_scales, {65, 69}, ['resize']),
+    ('ninth-dimension', ninth_dimension, {69}, ['"wider"', 'more than 8 dimensions']),
     ('packed-blocks', packed_blocks, {69}, ['float4e2m1']),
     ('large-block', lambda: ends('DepthToSpace', ['x'], [], blocksize=(1 << 63) - 1), {65}, ['size']),
     ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['dimension of -9223372036854775808']),

@@ -154,20 +154,20 @@ static Tensor *biased(const Node *node, int i, Tensor *x)
     return node_in(node, i) ? expand_add(node, x, node->in[i]) : x;
 }
 
-/* Gelu of input and bias; approximate: "none" or "tanh". */
+/* Gelu of input and bias; approximate: "tanh", or NULL: as it is defined. */
 static void expand_gelu_as(Node *node, const char *approximate)
 {
     infer_shape(node, 0);
     Tensor *x = biased(node, 1, node->in[0]);
     Node *made = expand_of(node, "Gelu", x);
-    if (*approximate == 't')
+    if (approximate)
         node_set_string(made, "approximate", approximate);
     expand_finish_one(node, expand_done(made));
 }
 
 void expand_ms_gelu(Node *node)
 {
-    expand_gelu_as(node, "none");
+    expand_gelu_as(node, NULL);
 }
 
 void expand_fast_gelu(Node *node)
