@@ -32,9 +32,12 @@ enum {
     INLAY_ACT_BENDS = 16   /* of exponential functions */
 };
 
+#define INLAY_T float
+#define inlay_typed(name) inlay_##name##_f32
+#define INLAY_C(number) number##f
+#define INLAY_F(name) name##f
 #define INLAY_FAST(name) inlay_##name##_f
 #define INLAY_PICK(c, p, q) inlay_either(inlay_mask(c), (p), (q))
-#include "as_float.inc.h"
 #include "act.inc.h"
 
 /* The cases of those activations that have the use INLAY_ACT_USE; of the others nothing is left. */

@@ -5,9 +5,12 @@
 
 #include "kernels/act.h"
 
+#define INLAY_T double
+#define inlay_typed(name) inlay_##name##_f64
+#define INLAY_C(number) number
+#define INLAY_F(name) name
 #define INLAY_FAST(name) name
 #define INLAY_PICK(c, p, q) ((c) ? (p) : (q))
-#include "as_double.inc.h"
 #include "act.inc.h"
 
 /* act(x), of those of recurrent layers. */

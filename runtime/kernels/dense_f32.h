@@ -40,6 +40,18 @@ INLAY_INLINE void inlay_dense_four(float *sum, const float *x, const float *w,
     }
 }
 
+/* Outputs from n on, at most four, of which `sum` has the products; q may be NULL. */
+INLAY_INLINE void inlay_dense_store(const inlay_dense_params *p, float *y,
+                                    const float *sum, const float *bias,
+                                    const float *q, int32_t n)
+{
+    int32_t i;
+    for (i = 0; i < 4 && n + i < p->n; i++) {
+        const float v = sum[i] + bias[n + i];
+        y[n + i] = inlay_dense_end(p, v + (q ? q[n + i] : 0.0f));
+    }
+}
+
 static inline int inlay_dense_f32(void *const *base, const inlay_step *s,
                                   int32_t r0, int32_t r1)
 {
@@ -49,16 +61,13 @@ static inline int inlay_dense_f32(void *const *base, const inlay_step *s,
     const float *w = (const float *)inlay_at(base, s, 2);
     const float *bias = (const float *)inlay_at(base, s, 3);
     const float *q = (const float *)inlay_at(base, s, 4);
-    int32_t n, i;
+    int32_t n;
     (void)r0;
     (void)r1;
     for (n = 0; n < p->n; n += 4) {
         float sum[4];
         inlay_dense_four(sum, x, w + (ptrdiff_t)n * p->k, p->k);
-        for (i = 0; i < 4 && n + i < p->n; i++) {
-            const float v = sum[i] + bias[n + i];
-            y[n + i] = inlay_dense_end(p, v + (q ? q[n + i] : 0.0f));
-        }
+        inlay_dense_store(p, y, sum, bias, q, n);
     }
     return 0;
 }

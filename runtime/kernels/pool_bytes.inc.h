@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: 0BSD
  * The maximum of windows of bytes. Included by pool.h for INLAY_T, INLAY_LOWEST. */
 
+/* most[c] = the largest of it and `taps` taps of a row of the window, `step` bytes apart. */
+INLAY_INLINE void inlay_typed(pool_taps)(INLAY_T *most, const INLAY_T *x,
+                                         ptrdiff_t step, int32_t taps,
+                                         int32_t n)
+{
+    int32_t k, c;
+    for (k = 0; k < taps; k++) {
+        for (c = 0; c < n; c++)
+            most[c] = x[c] > most[c] ? x[c] : most[c];
+        x += step;
+    }
+}
+
 /* Channels [first, first + n). */
 INLAY_INLINE void inlay_typed(pool_block)(void *const *base,
                                           const inlay_step *s,
@@ -12,18 +25,13 @@ INLAY_INLINE void inlay_typed(pool_block)(void *const *base,
     const ptrdiff_t step = p->dw * pix;
     const ptrdiff_t column = w->first_col * pix + first;
     INLAY_T most[INLAY_POOL_BYTES];
-    int32_t d, h, k, c;
+    int32_t d, h;
     memset(most, INLAY_LOWEST, sizeof most);
     for (d = 0; d < w->nd; d++)
         for (h = 0; h < w->nh; h++) {
             const int32_t r = inlay_window_row(p, w, d, h);
             const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r);
-            x += column;
-            for (k = 0; k < w->nw; k++) {
-                for (c = 0; c < n; c++)
-                    most[c] = x[c] > most[c] ? x[c] : most[c];
-                x += step;
-            }
+            inlay_typed(pool_taps)(most, x + column, step, w->nw, n);
         }
     memcpy(y, most, (size_t)n);
 }

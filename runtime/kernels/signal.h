@@ -167,14 +167,29 @@ static inline float inlay_gram_value(const inlay_tfidf_params *p, int32_t count,
     return p->mode == 1 ? weight : (float)count * weight;
 }
 
-/* Adds an n-gram of the line of x that begins at `line` to its place in y. */
-static inline void inlay_gram_add(const inlay_tfidf_params *p, const void *x,
-                                  size_t line, const int64_t *pool,
-                                  const int32_t *gram, float scale, float *y)
+/* The n-grams that are counted, each { first in the pool, length, place }. */
+typedef struct inlay_grams {
+    const int64_t *pool;
+    const int32_t *gram;
+    const float *weight;
+} inlay_grams;
+
+/* y [out] of the line of x that begins at element `line`. */
+static inline void inlay_tfidf_line(const inlay_tfidf_params *p,
+                                    const inlay_grams *grams, const void *x,
+                                    size_t line, float *y)
 {
-    const int32_t count = inlay_gram_count(p, x, line, pool + gram[0], gram[1]);
-    if (count)
-        y[gram[2]] += inlay_gram_value(p, count, scale);
+    int32_t g;
+    memset(y, 0, (size_t)p->out * sizeof *y);
+    for (g = 0; g < p->grams; g++) {
+        const int32_t *gram = grams->gram + 3 * g;
+        const int64_t *first = grams->pool + gram[0];
+        const int32_t count = inlay_gram_count(p, x, line, first, gram[1]);
+        /* Mode 0 may come without weights. */
+        const float weight = p->mode ? grams->weight[g] : 0.0f;
+        if (count)
+            y[gram[2]] += inlay_gram_value(p, count, weight);
+    }
 }
 
 static inline int inlay_tfidf(void *const *base, const inlay_step *s,
@@ -183,20 +198,16 @@ static inline int inlay_tfidf(void *const *base, const inlay_step *s,
     const inlay_tfidf_params *p = (const inlay_tfidf_params *)s->params;
     float *y = (float *)inlay_at(base, s, 0);
     const void *x = inlay_at(base, s, 1);
-    const int64_t *pool = (const int64_t *)inlay_at(base, s, 2);
-    const int32_t *grams = (const int32_t *)inlay_at(base, s, 3);
-    const float *weight = (const float *)inlay_at(base, s, 4);
     size_t line = 0;
-    int32_t b, g;
+    inlay_grams grams;
+    int32_t b;
     (void)r0;
     (void)r1;
+    grams.pool = (const int64_t *)inlay_at(base, s, 2);
+    grams.gram = (const int32_t *)inlay_at(base, s, 3);
+    grams.weight = (const float *)inlay_at(base, s, 4);
     for (b = 0; b < p->batch; b++) {
-        memset(y, 0, (size_t)p->out * sizeof *y);
-        for (g = 0; g < p->grams; g++) {
-            /* Mode 0 may come without weights. */
-            const float scale = p->mode ? weight[g] : 0.0f;
-            inlay_gram_add(p, x, line, pool, grams + 3 * g, scale, y);
-        }
+        inlay_tfidf_line(p, &grams, x, line, y);
         line += (size_t)p->n;
         y += p->out;
     }

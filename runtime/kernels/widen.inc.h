@@ -42,6 +42,23 @@ INLAY_APART void inlay_typed(widen)(float *to, const void *from,
         *to++ = inlay_typed(one)(from, first++);
 }
 
+#if INLAY_VL > 1
+/* One tap of the function below: 16 numbers. */
+INLAY_INLINE void inlay_typed(scaled_tap)(float *to, const unsigned char *at,
+                                          const INLAY_V(f) * factor,
+                                          const INLAY_V(f) * less)
+{
+    int32_t i;
+    INLAY_UNROLL
+    for (i = 0; i < 16 / INLAY_VL; i++) {
+        const INLAY_V(f) v = INLAY_V(widened)(at, INLAY_BITS, INLAY_KIND);
+        INLAY_V(store)(to, (v - less[i]) * factor[i]);
+        at += INLAY_VL * INLAY_BITS / 8;
+        to += INLAY_VL;
+    }
+}
+#endif
+
 /* The same of `taps` times 16 numbers, from a byte on: (number - zero) * scale. */
 INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
                                      ptrdiff_t first, int32_t taps,
@@ -58,13 +75,9 @@ INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
         less[i] = INLAY_V(load)(zero + i * INLAY_VL);
     }
     for (k = 0; k < taps; k++) {
-        INLAY_UNROLL
-        for (i = 0; i < 16 / INLAY_VL; i++) {
-            const INLAY_V(f) v = INLAY_V(widened)(at, INLAY_BITS, INLAY_KIND);
-            INLAY_V(store)(to, (v - less[i]) * factor[i]);
-            at += INLAY_VL * INLAY_BITS / 8;
-            to += INLAY_VL;
-        }
+        inlay_typed(scaled_tap)(to, at, factor, less);
+        at += 2 * INLAY_BITS;
+        to += 16;
     }
 #else
     for (k = 0; k < taps * 16; k++) {

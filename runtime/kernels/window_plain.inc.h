@@ -2,6 +2,22 @@
  * Plain convolution, transposed convolution, mean and Lp norm for one element type. Included by
  * window_plain.h. */
 
+/* `sum` and the products of one tap with the channels of x from `first` on, at their place `at`;
+ * `next`: weights from channel to channel. */
+INLAY_INLINE INLAY_T inlay_typed(conv_tap)(const inlay_window_params *p,
+                                           const INLAY_T *x, const INLAY_T *tap,
+                                           int64_t next, INLAY_T sum,
+                                           const inlay_place5 *first)
+{
+    int64_t from = inlay_at5(p->xs, first->n, first->c, first->z);
+    int32_t i;
+    for (i = 0; i < p->ic; i++) {
+        sum += x[from] * tap[i * next];
+        from += p->xs[1];
+    }
+    return sum;
+}
+
 /* One element without its bias. w: at the weights of its channel; transposed: at those of the first
  * channel of x in its group. */
 INLAY_INLINE INLAY_T inlay_typed(conv_sum)(const inlay_window_params *p,
@@ -10,7 +26,7 @@ INLAY_INLINE INLAY_T inlay_typed(conv_sum)(const inlay_window_params *p,
                                            const int transposed)
 {
     const int32_t *z = to->z;
-    const int32_t first = to->c / p->oc * p->ic;
+    inlay_place5 from = { to->n, to->c / p->oc * p->ic, { 0, 0, 0 } };
     const int64_t all = inlay_tap_count(p);
     const int64_t next = transposed ? p->oc * all : all;
     inlay_taps taps;
@@ -24,15 +40,11 @@ INLAY_INLINE INLAY_T inlay_typed(conv_sum)(const inlay_window_params *p,
     more = inlay_tap_start(&taps, k);
     for (; more; more = inlay_tap_next(&taps, k)) {
         const INLAY_T *tap = w + inlay_tap_index(p, k);
-        int32_t at[3], i;
         if (transposed)
-            inlay_tap_back(p, z, k, at);
+            inlay_tap_back(p, z, k, from.z);
         else
-            inlay_tap_at(p, z, k, at);
-        for (i = 0; i < p->ic; i++) {
-            const int64_t from = inlay_at5(p->xs, to->n, first + i, at);
-            sum += x[from] * tap[i * next];
-        }
+            inlay_tap_at(p, z, k, from.z);
+        sum = inlay_typed(conv_tap)(p, x, tap, next, sum, &from);
     }
     return sum;
 }
