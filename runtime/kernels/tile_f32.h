@@ -94,23 +94,13 @@ enum {
 
 /* What a tile has code of its own for. */
 typedef struct inlay_shape {
+    int walk; /* INLAY_WALK_... */
+    int uses; /* bit n: there is code for tiles of n pixels */
     int pixels, vectors;
     ptrdiff_t width; /* floats from tap to tap of the weights */
     ptrdiff_t block; /* from 16 channels of a tap to the next 16 */
     int ends;        /* INLAY_END_... that may follow */
 } inlay_shape;
-
-INLAY_INLINE inlay_shape inlay_shape_of(int vectors, ptrdiff_t width,
-                                        ptrdiff_t block, int ends)
-{
-    inlay_shape shape;
-    shape.pixels = 0;
-    shape.vectors = vectors;
-    shape.width = width;
-    shape.block = block;
-    shape.ends = ends;
-    return shape;
-}
 
 /* How the window of a tile is walked: pixels lie in its rows, each row is a pixel, or there is no
  * window, but a line of floats for each pixel. The first two also panel by panel of weights that
@@ -199,6 +189,32 @@ enum { INLAY_TILE_MOST = 7 };
 #define INLAY_TILE_IN_4(c, line) INLAY_TILE_IF(INLAY_TILE_8(c) > 0, line)
 #endif
 
+/* Where the floats of each pixel of a tile begin, behind those of the first. */
+INLAY_INLINE void inlay_tile_offsets(ptrdiff_t *offset, ptrdiff_t xs,
+                                     const int pixels)
+{
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        offset[p] = p * xs;
+}
+
+/* The slot of the ring that holds the first row of plane d of a window. */
+INLAY_INLINE int32_t inlay_tile_plane(const inlay_tile *t, int32_t d)
+{
+    return d ? (t->first + d * t->d_rows) % t->cap : t->slot;
+}
+
+/* The slot of the ring that is `rows` rows of a window behind this one. */
+INLAY_INLINE int32_t inlay_tile_slot(const inlay_tile *t, int32_t slot,
+                                     int32_t rows)
+{
+    slot += rows * t->h_rows;
+    if (slot >= t->cap)
+        slot -= t->cap;
+    return slot;
+}
+
 /* Sums of a group of which only n channels exist, of one pixel. */
 INLAY_APART void inlay_tile_part(const inlay_tile *t, const float *sum,
                                  float *y, const float *q, int32_t n)
@@ -234,6 +250,20 @@ static inline int32_t inlay_tile_group(const inlay_tile *t, int32_t channel)
         return 16;
     return left > 4 ? 8 : 4;
 #endif
+}
+
+/* Goes on from a group of the first pixel of a tile to its channels c and so on, at most 16, of
+ * another pixel; the sums are the caller's. */
+INLAY_INLINE void inlay_group_move(const inlay_tile *t, inlay_group *g,
+                                   int32_t pixel, int32_t c)
+{
+    const int32_t left = g->part - c;
+    g->weights += c * t->taps;
+    g->bias += c;
+    g->y += pixel * t->ys + c;
+    if (g->q)
+        g->q += pixel * t->qs + c;
+    g->part = g->part && left < 16 ? left : 0;
 }
 
 #define INLAY_WALK INLAY_WALK_ROWS
@@ -280,44 +310,65 @@ static inline void inlay_tile_done(inlay_tile *t)
         t->make(t, NULL);
 }
 
+/* May one call make several tiles? */
+INLAY_INLINE int inlay_tile_joins(const inlay_tile *t)
+{
+    const int32_t channels = t->end - t->begin;
+    if (t->apart)
+        return 1;
+    return INLAY_VL > 1 && channels <= inlay_tile_group(t, t->begin);
+}
+
+/* Makes tiles from pixel number `pixel` on of `all`. */
+INLAY_INLINE void inlay_tile_make(inlay_tile *t, const inlay_tiles *all,
+                                  inlay_tiles *some, int32_t pixel)
+{
+    some->at = all->at + pixel * t->xs;
+    some->y = all->y + pixel * t->ys;
+    some->q = all->q ? all->q + pixel * t->qs : NULL;
+    t->make(t, some);
+}
+
+/* The tiles of n pixels; `some`: as `all`, but for the tiles. */
+INLAY_INLINE void inlay_tile_several(inlay_tile *t, const inlay_tiles *all,
+                                     inlay_tiles *some, int32_t n)
+{
+    const int32_t tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P;
+    const int32_t small = n / (tiles ? tiles : 1);
+    const int32_t more = n - small * tiles;
+    const int joins = inlay_tile_joins(t);
+    int32_t pixel = t->backward ? n : 0;
+    int32_t i;
+    for (i = 0; i < tiles; i += some->count) {
+        const int32_t large = t->backward ? i >= tiles - more : i < more;
+        some->pixels = small + large;
+        some->count = large ? more : tiles - more;
+        if (!joins)
+            some->count = 1;
+        if (t->backward)
+            pixel -= some->pixels;
+        inlay_tile_make(t, all, some, pixel);
+        if (t->backward)
+            pixel -= some->pixels * (some->count - 1);
+        else
+            pixel += some->pixels * some->count;
+    }
+}
+
 /* n pixels in tiles as equal as can be, from the first to the last, or mirrored (t->backward);
  * `all` says where pixel 0 of them lies. A tile is finished before the next is begun; those of one
  * size and one group of channels are one call. */
 INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
                                    int32_t n)
 {
-    const int32_t tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P;
-    const int32_t small = n / (tiles ? tiles : 1);
-    const int32_t more = n - small * tiles;
-    const int32_t at_once =
-        t->apart ||
-        (INLAY_VL > 1 && t->end - t->begin <= inlay_tile_group(t, t->begin));
     inlay_tiles some = *all;
-    int32_t pixel = t->backward ? n : 0;
-    int32_t i;
     if (n == 1) {
         some.pixels = 1;
         some.count = 1;
         t->make(t, &some);
         return;
     }
-    for (i = 0; i < tiles; i += some.count) {
-        const int32_t large = t->backward ? i >= tiles - more : i < more;
-        some.pixels = small + large;
-        some.count = large ? more : tiles - more;
-        if (!at_once)
-            some.count = 1;
-        if (t->backward)
-            pixel -= some.pixels;
-        some.at = all->at + pixel * t->xs;
-        some.y = all->y + pixel * t->ys;
-        some.q = all->q ? all->q + pixel * t->qs : NULL;
-        t->make(t, &some);
-        if (t->backward)
-            pixel -= some.pixels * (some.count - 1);
-        else
-            pixel += some.pixels * some.count;
-    }
+    inlay_tile_several(t, all, &some, n);
 }
 
 #endif

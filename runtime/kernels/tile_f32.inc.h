@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
  * Template of tile_f32.h for vectors of INLAY_L floats: tiles of up to 7 pixels by up to 4 vectors.
- * `walk` and `shape` are constants wherever these functions stand: the loops over
- * sum[pixel][vector] are written out, and the sums are registers. */
+ * `shape` is constant wherever these functions stand: the loops over sum[pixel][vector] are
+ * written out, and the sums are registers. */
 
 /* The weights of one tap. */
 INLAY_INLINE void INLAY_W(weights)(INLAY_FLOATS *weight, const float *from,
@@ -60,27 +60,19 @@ INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                 ptrdiff_t at, const float *weights,
                                 const inlay_shape shape)
 {
-    const ptrdiff_t xs = t->xs;
     const ptrdiff_t piece_width = t->piece_taps * shape.width;
     const int32_t run = t->run;
     const int32_t pieces = t->pieces;
-    int32_t slot = t->slot;
     ptrdiff_t offset[INLAY_TILE_MOST];
     int32_t d, h, i;
-    int p;
-    INLAY_UNROLL
-    for (p = 0; p < shape.pixels; p++)
-        offset[p] = p * xs;
+    inlay_tile_offsets(offset, t->xs, shape.pixels);
     for (d = 0; d < t->nkd; d++) {
         const float *row = weights + d * t->plane_taps * shape.width;
-        if (d)
-            slot = (t->first + d * t->d_rows) % t->cap;
+        int32_t slot = inlay_tile_plane(t, d);
         for (h = 0; h < t->nkh; h++, row += t->row_taps * shape.width) {
             const float *pixel = t->x + (size_t)slot * t->row + at;
             const float *piece = row;
-            slot += t->h_rows;
-            if (slot >= t->cap)
-                slot -= t->cap;
+            slot = inlay_tile_slot(t, slot, 1);
             for (i = 0; i < pieces; i++) {
                 INLAY_W(products)(sum, pixel, offset, piece, run, shape);
                 pixel += t->piece;
@@ -130,9 +122,7 @@ INLAY_INLINE void INLAY_W(steps)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
         INLAY_W(products)
         (sum, x, apart_by, weights + h * t->row_taps * shape.width, rows * run,
          shape);
-        slot += rows * t->h_rows;
-        if (slot >= t->cap)
-            slot -= t->cap;
+        slot = inlay_tile_slot(t, slot, rows);
     }
 }
 
@@ -142,10 +132,7 @@ INLAY_INLINE void INLAY_W(lines)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                  const inlay_shape shape)
 {
     ptrdiff_t offset[INLAY_TILE_MOST];
-    int p;
-    INLAY_UNROLL
-    for (p = 0; p < shape.pixels; p++)
-        offset[p] = p * t->xs;
+    inlay_tile_offsets(offset, t->xs, shape.pixels);
     INLAY_W(products)(sum, t->x + at, offset, weights, t->run, shape);
 }
 
@@ -272,32 +259,37 @@ INLAY_INLINE void INLAY_W(panel_run)(const inlay_group *g,
     (sum, x + (from - tap), offset, weights, (int32_t)(end - from), shape);
 }
 
+/* The same as pieces(), from tap `tap` on. */
+INLAY_INLINE void INLAY_W(panel_pieces)(const inlay_tile *t,
+                                        const inlay_group *g,
+                                        INLAY_FLOATS (*sum)[4], const float *x,
+                                        const ptrdiff_t *offset, ptrdiff_t tap,
+                                        const inlay_shape shape)
+{
+    int32_t i;
+    for (i = 0; i < t->pieces; i++) {
+        INLAY_W(panel_run)(g, sum, x, offset, tap, t->run, shape);
+        x += t->piece;
+        tap += t->piece_taps;
+    }
+}
+
 /* The same as rows(). */
 INLAY_INLINE void INLAY_W(panel_rows)(const inlay_tile *t, const inlay_group *g,
                                       INLAY_FLOATS (*sum)[4], ptrdiff_t at,
                                       ptrdiff_t tap, const inlay_shape shape)
 {
-    int32_t slot = t->slot;
     ptrdiff_t offset[INLAY_TILE_MOST];
-    int32_t d, h, i;
-    int p;
-    INLAY_UNROLL
-    for (p = 0; p < shape.pixels; p++)
-        offset[p] = p * t->xs;
+    int32_t d, h;
+    inlay_tile_offsets(offset, t->xs, shape.pixels);
     for (d = 0; d < t->nkd; d++) {
-        if (d)
-            slot = (t->first + d * t->d_rows) % t->cap;
+        const ptrdiff_t plane = tap + d * t->plane_taps;
+        int32_t slot = inlay_tile_plane(t, d);
         for (h = 0; h < t->nkh; h++) {
-            const float *pixel = t->x + (size_t)slot * t->row + at;
-            ptrdiff_t piece = tap + d * t->plane_taps + h * t->row_taps;
-            slot += t->h_rows;
-            if (slot >= t->cap)
-                slot -= t->cap;
-            for (i = 0; i < t->pieces; i++) {
-                INLAY_W(panel_run)(g, sum, pixel, offset, piece, t->run, shape);
-                pixel += t->piece;
-                piece += t->piece_taps;
-            }
+            const float *x = t->x + (size_t)slot * t->row + at;
+            const ptrdiff_t row = plane + h * t->row_taps;
+            slot = inlay_tile_slot(t, slot, 1);
+            INLAY_W(panel_pieces)(t, g, sum, x, offset, row, shape);
         }
     }
 }
@@ -318,18 +310,16 @@ INLAY_INLINE void INLAY_W(panel_steps)(const inlay_tile *t,
                                  shape.pixels);
         INLAY_W(panel_run)
         (g, sum, x, apart_by, tap + h * t->row_taps, rows * t->run, shape);
-        slot += rows * t->h_rows;
-        if (slot >= t->cap)
-            slot -= t->cap;
+        slot = inlay_tile_slot(t, slot, rows);
     }
 }
 
 /* The sums of one tile, from `at` on. */
 INLAY_INLINE void INLAY_W(window)(const inlay_tile *t, const inlay_tiles *call,
                                   const inlay_group *g, INLAY_FLOATS (*sum)[4],
-                                  ptrdiff_t at, const int walk,
-                                  const inlay_shape shape)
+                                  ptrdiff_t at, const inlay_shape shape)
 {
+    const int walk = shape.walk;
     if (walk == INLAY_WALK_ROWS)
         INLAY_W(rows)(t, sum, at, g->weights, shape);
     else if (walk == INLAY_WALK_STEPS)
@@ -378,10 +368,10 @@ INLAY_INLINE void INLAY_W(end)(const inlay_tile *t, const inlay_group *g,
 /* All tiles of the call. On a scalar core groups are four channels and calls of several tiles rare:
  * there a call is one tile, and so it is where weights come in panels. */
 INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
-                                const inlay_group *g, const int walk,
-                                const inlay_shape shape)
+                                const inlay_group *g, const inlay_shape shape)
 {
-    const int panels = walk >= INLAY_WALK_PANEL_ROWS;
+    const int in_rows = shape.walk == INLAY_WALK_ROWS;
+    const int panels = shape.walk >= INLAY_WALK_PANEL_ROWS;
     ptrdiff_t at = call->at;
     int32_t left = call->count;
     float *y = g->y;
@@ -390,12 +380,12 @@ INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
         INLAY_FLOATS sum[INLAY_TILE_MOST][4];
         ptrdiff_t step;
         INLAY_W(begin)(g, sum, panels, shape);
-        INLAY_W(window)(t, call, g, sum, at, walk, shape);
+        INLAY_W(window)(t, call, g, sum, at, shape);
         if (panels && !g->panel->ends)
             INLAY_W(store_sums)(sum, g->sum, shape);
         else
             INLAY_W(end)(t, g, sum, y, q, shape);
-        if (INLAY_VL == 1 || walk != INLAY_WALK_ROWS || --left <= 0)
+        if (INLAY_VL == 1 || !in_rows || --left <= 0)
             return;
         step = t->backward ? -shape.pixels : shape.pixels;
         at += step * t->xs;
@@ -403,4 +393,15 @@ INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
         if (q && shape.ends & INLAY_END_ADD)
             q += step * t->qs;
     }
+}
+
+/* The same of tiles of so many pixels, where there is code for them. */
+INLAY_INLINE void INLAY_W(tiles_of)(const inlay_tile *t,
+                                    const inlay_tiles *call,
+                                    const inlay_group *g, inlay_shape shape,
+                                    const int pixels)
+{
+    shape.pixels = pixels;
+    if (shape.uses >> pixels & 1)
+        INLAY_W(tile)(t, call, g, shape);
 }

@@ -8,44 +8,35 @@
 INLAY_APART void INLAY_GROUP(const inlay_tile *t, const inlay_tiles *call,
                              const inlay_group *g)
 {
-    inlay_shape shape = inlay_shape_of(INLAY_VECTORS, INLAY_TAP_STEP,
-                                       INLAY_BLOCK_STEP, INLAY_ENDS);
+    inlay_shape shape;
+    shape.walk = INLAY_WALK;
+    shape.uses = INLAY_USES;
+    shape.vectors = INLAY_VECTORS;
+    shape.width = INLAY_TAP_STEP;
+    shape.block = INLAY_BLOCK_STEP;
+    shape.ends = INLAY_ENDS;
     switch (call->pixels) {
     case 1:
-        shape.pixels = 1;
         shape.ends = INLAY_ENDS_1;
-        if (INLAY_USES & 1 << 1)
-            INLAY_W(tile)(t, call, g, INLAY_WALK, shape);
+        INLAY_W(tiles_of)(t, call, g, shape, 1);
         break;
     case 2:
-        shape.pixels = 2;
-        if (INLAY_USES & 1 << 2)
-            INLAY_W(tile)(t, call, g, INLAY_WALK, shape);
+        INLAY_W(tiles_of)(t, call, g, shape, 2);
         break;
     case 3:
-        shape.pixels = 3;
-        if (INLAY_USES & 1 << 3)
-            INLAY_W(tile)(t, call, g, INLAY_WALK, shape);
+        INLAY_W(tiles_of)(t, call, g, shape, 3);
         break;
     case 4:
-        shape.pixels = 4;
-        if (INLAY_USES & 1 << 4)
-            INLAY_W(tile)(t, call, g, INLAY_WALK, shape);
+        INLAY_W(tiles_of)(t, call, g, shape, 4);
         break;
     case 5:
-        shape.pixels = 5;
-        if (INLAY_USES & 1 << 5)
-            INLAY_W(tile)(t, call, g, INLAY_WALK, shape);
+        INLAY_W(tiles_of)(t, call, g, shape, 5);
         break;
     case 6:
-        shape.pixels = 6;
-        if (INLAY_USES & 1 << 6)
-            INLAY_W(tile)(t, call, g, INLAY_WALK, shape);
+        INLAY_W(tiles_of)(t, call, g, shape, 6);
         break;
     case 7:
-        shape.pixels = 7;
-        if (INLAY_USES & 1 << 7)
-            INLAY_W(tile)(t, call, g, INLAY_WALK, shape);
+        INLAY_W(tiles_of)(t, call, g, shape, 7);
         break;
     default:
         break;

@@ -136,12 +136,7 @@ INLAY_APART void INLAY_R(singly)(const inlay_tile *t, const inlay_tiles *call,
             one.at = call->at + pixel * t->xs;
         for (c = 0; c < n; c += 16) {
             inlay_group part = *g;
-            part.weights += c * t->taps;
-            part.bias += c;
-            part.y += pixel * t->ys + c;
-            if (part.q)
-                part.q += pixel * t->qs + c;
-            part.part = g->part && g->part - c < 16 ? g->part - c : 0;
+            inlay_group_move(t, &part, pixel, c);
             if (part.sum)
                 part.sum += i * n + c;
             INLAY_R(group)(&tile, &one, &part, n < 16 ? n : 16);
