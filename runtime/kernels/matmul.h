@@ -295,25 +295,25 @@ static inline int32_t inlay_mm_together(const inlay_matmul_params *p,
 
 #define INLAY_T float
 #define INLAY_A float
-#define INLAY_N(name) inlay_##name##_f32
+#define inlay_typed(name) inlay_##name##_f32
 #define INLAY_ONE inlay_mm_f32
 #include "kernels/matmul.inc.h"
 
 #define INLAY_T double
 #define INLAY_A double
-#define INLAY_N(name) inlay_##name##_f64
+#define inlay_typed(name) inlay_##name##_f64
 #define INLAY_ONE inlay_mm_plain_f64
 #include "kernels/matmul.inc.h"
 
 #define INLAY_T uint32_t
 #define INLAY_A int64_t
-#define INLAY_N(name) inlay_##name##_u32
+#define inlay_typed(name) inlay_##name##_u32
 #define INLAY_ONE inlay_mm_plain_u32
 #include "kernels/matmul.inc.h"
 
 #define INLAY_T uint64_t
 #define INLAY_A int64_t
-#define INLAY_N(name) inlay_##name##_u64
+#define inlay_typed(name) inlay_##name##_u64
 #define INLAY_ONE inlay_mm_plain_u64
 #include "kernels/matmul.inc.h"
 

@@ -10,6 +10,7 @@
 #ifndef INLAY_SHUFFLE_H
 #define INLAY_SHUFFLE_H
 
+#include "kernels/walk.h"
 #include "move.h"
 
 typedef struct inlay_shuffle_params {

@@ -259,7 +259,7 @@ INLAY_INLINE void INLAY_W(panel_run)(const inlay_group *g,
     (sum, x + (from - tap), offset, weights, (int32_t)(end - from), shape);
 }
 
-/* The same as pieces(), from tap `tap` on. */
+/* A row of a window, from x and tap `tap` on: its pieces, one after the other. */
 INLAY_INLINE void INLAY_W(panel_pieces)(const inlay_tile *t,
                                         const inlay_group *g,
                                         INLAY_FLOATS (*sum)[4], const float *x,
