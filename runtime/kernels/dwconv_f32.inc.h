@@ -13,10 +13,14 @@ INLAY_INLINE void INLAY_W(dw_finish)(const inlay_dw *t, const INLAY_FLOATS *sum,
         INLAY_FLOATS v = sum[p];
         if (tile->q)
             v += INLAY_W(load)(tile->q + p * t->qs + c);
-        if (t->clamp & 1)
-            v = INLAY_W(max)(INLAY_W(splat)(t->lo), v);
-        if (t->clamp & 2)
-            v = INLAY_W(min)(INLAY_W(splat)(t->hi), v);
+        if (t->clamp & 1) {
+            const INLAY_FLOATS lo = INLAY_W(splat)(t->lo);
+            v = INLAY_W(max)(lo, v);
+        }
+        if (t->clamp & 2) {
+            const INLAY_FLOATS hi = INLAY_W(splat)(t->hi);
+            v = INLAY_W(min)(hi, v);
+        }
         INLAY_W(store)(tile->y + p * t->ys + c, v);
     }
 }
@@ -31,8 +35,9 @@ INLAY_INLINE void INLAY_W(dw_column)(INLAY_FLOATS *sum, const float *from,
     INLAY_KEEP(v);
     INLAY_UNROLL
     for (k = 2; k >= 0; k--) {
-        const int pixel = (column - k) / stride;
-        if (column < k || (column - k) % stride || pixel >= 4)
+        const int first = column - k; /* of the window */
+        const int pixel = first / stride;
+        if (first < 0 || first % stride || pixel >= 4)
             continue;
         sum[pixel] = INLAY_W(fma)(weight[k], v, sum[pixel]);
     }

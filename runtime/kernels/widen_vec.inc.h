@@ -36,52 +36,70 @@ INLAY_INLINE INLAY_W(word)
                                           (INLAY_FLOATS)v);
 }
 
-/* By the machine's own instruction, where it has one. */
-INLAY_INLINE INLAY_FLOATS INLAY_W(from_f16)(const unsigned char *from)
+/* float16 by shifts, as any machine has them. */
+INLAY_INLINE INLAY_FLOATS INLAY_W(shifted_f16)(const unsigned char *from)
 {
-#if INLAY_L == 16 && defined __AVX512F__ && !defined __clang__
-    const INLAY_FLOATS none = { 0.0f };
-    INLAY_W(short) half;
-    memcpy(&half, from, sizeof half);
-    return __builtin_ia32_vcvtph2ps512_mask(half, none, -1, 4);
-#elif INLAY_L == 16 && defined __AVX512F__
-    const INLAY_FLOATS none = { 0.0f };
-    INLAY_W(short) half;
-    memcpy(&half, from, sizeof half);
-    return __builtin_ia32_vcvtph2ps512_mask(half, none, 0xffffu, 4);
-#elif INLAY_L == 8 && defined __F16C__
-    INLAY_W(short) half;
-    memcpy(&half, from, sizeof half);
-    return __builtin_ia32_vcvtph2ps256(half);
-#elif defined __aarch64__ && defined __ARM_FP16_FORMAT_IEEE
-    __fp16 half __attribute__((vector_size(INLAY_L * 2)));
-    memcpy(&half, from, sizeof half);
-    return __builtin_convertvector(half, INLAY_FLOATS);
-#else
     INLAY_W(half) half;
-    INLAY_W(word) v, u;
+    INLAY_W(word) v, u, special;
     memcpy(&half, from, sizeof half);
     v = __builtin_convertvector(half, INLAY_W(word));
     u = v & 0x7fffu;
-    u = INLAY_W(unless)(u >= 0x7c00u, INLAY_W(magnitude)(u, 10, 15),
-                        (u & 0x3ffu) << 13 | 0x7f800000u);
+    special = (u & 0x3ffu) << 13 | 0x7f800000u;
+    u = INLAY_W(unless)(u >= 0x7c00u, INLAY_W(magnitude)(u, 10, 15), special);
     return (INLAY_FLOATS)(u | (v & 0x8000u) << 16);
+}
+
+/* By the machine's own instruction, where it has one. */
+#if INLAY_L == 16 && defined __AVX512F__
+INLAY_INLINE INLAY_FLOATS INLAY_W(from_f16)(const unsigned char *from)
+{
+    const INLAY_FLOATS none = { 0.0f };
+    INLAY_W(short) half;
+    memcpy(&half, from, sizeof half);
+#if defined __clang__
+    return __builtin_ia32_vcvtph2ps512_mask(half, none, 0xffffu, 4);
+#else
+    return __builtin_ia32_vcvtph2ps512_mask(half, none, -1, 4);
 #endif
 }
+#elif INLAY_L == 8 && defined __F16C__
+INLAY_INLINE INLAY_FLOATS INLAY_W(from_f16)(const unsigned char *from)
+{
+    INLAY_W(short) half;
+    memcpy(&half, from, sizeof half);
+    return __builtin_ia32_vcvtph2ps256(half);
+}
+#elif defined __aarch64__ && defined __ARM_FP16_FORMAT_IEEE
+INLAY_INLINE INLAY_FLOATS INLAY_W(from_f16)(const unsigned char *from)
+{
+    __fp16 half __attribute__((vector_size(INLAY_L * 2)));
+    memcpy(&half, from, sizeof half);
+    return __builtin_convertvector(half, INLAY_FLOATS);
+}
+#else
+INLAY_INLINE INLAY_FLOATS INLAY_W(from_f16)(const unsigned char *from)
+{
+    return INLAY_W(shifted_f16)(from);
+}
+#endif
 
 /* INLAY_L bytes as integers. gcc 12 widens to four times the size by one instruction only where it
  * is named, and to twice the size everywhere. */
+#if INLAY_L == 16 && defined __AVX512F__ && !defined __clang__
 INLAY_INLINE INLAY_W(i)
     INLAY_W(integers)(const unsigned char *from, const int is_signed)
 {
-#if INLAY_L == 16 && defined __AVX512F__ && !defined __clang__
     const INLAY_W(i) none = { 0 };
     inlay_chars byte;
     memcpy(&byte, from, sizeof byte);
     if (is_signed)
-        return __builtin_ia32_pmovsxbd512_mask(byte, none, -1);
-    return __builtin_ia32_pmovzxbd512_mask(byte, none, -1);
+        return __builtin_ia32_pmovsxbd512_mask(byte, none, 0xffffu);
+    return __builtin_ia32_pmovzxbd512_mask(byte, none, 0xffffu);
+}
 #elif INLAY_L == 8 && defined __AVX2__ && !defined __clang__
+INLAY_INLINE INLAY_W(i)
+    INLAY_W(integers)(const unsigned char *from, const int is_signed)
+{
     inlay_words word = { 0, 0 };
     uint64_t bytes;
     memcpy(&bytes, from, sizeof bytes);
@@ -89,7 +107,11 @@ INLAY_INLINE INLAY_W(i)
     if (is_signed)
         return __builtin_ia32_pmovsxbd256((inlay_chars)word);
     return __builtin_ia32_pmovzxbd256((inlay_chars)word);
+}
 #else
+INLAY_INLINE INLAY_W(i)
+    INLAY_W(integers)(const unsigned char *from, const int is_signed)
+{
     INLAY_W(byte) byte;
     INLAY_W(half) half;
     memcpy(&byte, from, sizeof byte);
@@ -99,8 +121,8 @@ INLAY_INLINE INLAY_W(i)
         return __builtin_convertvector(wide, INLAY_W(i));
     }
     return __builtin_convertvector(half, INLAY_W(i));
-#endif
 }
+#endif
 
 /* float8 without its sign: u. Those that have no code for it make a NaN of 0x80. */
 INLAY_INLINE INLAY_W(word) INLAY_W(unsigned_f8)(INLAY_W(word) u, const int kind)
