@@ -320,7 +320,7 @@ static inline void inlay_qpool_sums(void *const *base, const inlay_step *s,
     int32_t d, h, k, i;
     for (d = 0; d < w->nd; d++)
         for (h = 0; h < w->nh; h++) {
-            const int32_t r = w->first_row + d * p->dd * p->ih + h * p->dh;
+            const int32_t r = inlay_window_row(p, w, d, h);
             const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r) + c;
             x += w->first_col * pix;
             for (k = 0; k < w->nw; k++, x += p->dw * pix) {

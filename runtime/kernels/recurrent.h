@@ -49,18 +49,24 @@ typedef struct inlay_recurrent_params {
     int64_t hs[2]; /* strides of h0, c0, y_h, y_c: direction, batch */
 } inlay_recurrent_params;
 
+/* y[i] no smaller than -most and no larger than most. */
+static inline void inlay_gate_clip(float most, float *y, int32_t n)
+{
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const float low = y[i] < -most ? -most : y[i];
+        y[i] = y[i] > most ? most : low;
+    }
+}
+
 /* y[i] = act(y[i]) for activation k (0 f, 1 g, 2 h) of direction d. Clipped are the sums that enter
  * a gate, not the cell. */
 INLAY_APART void inlay_gate(const inlay_recurrent_params *p, int32_t d,
                             int32_t k, float *y, int32_t n)
 {
     const int32_t own = d * 3 + k;
-    int32_t i;
     if (p->clipped && k < 2)
-        for (i = 0; i < n; i++) {
-            const float low = y[i] < -p->clip ? -p->clip : y[i];
-            y[i] = y[i] > p->clip ? p->clip : low;
-        }
+        inlay_gate_clip(p->clip, y, n);
     inlay_gate_act_f32(y, n, p->act[own], p->alpha[own], p->beta[own]);
 }
 
@@ -82,27 +88,36 @@ typedef struct inlay_cell {
     const float *peephole;
 } inlay_cell;
 
-/* y[p][o] = q[p][o] + bias[o] + sum over k < taps: x[p][k] w[k][o] for n rows p. */
-INLAY_APART void inlay_project(const inlay_cell *k, const float *x,
-                               ptrdiff_t xs, int32_t n, int32_t taps,
-                               const float *w, const float *bias,
-                               int32_t outputs, float *y, const float *q,
-                               ptrdiff_t ys)
+/* y[p][o] = q[p][o] + bias[o] + sum over k < taps: x[p][k] w[k][o] for `rows` rows p. */
+typedef struct inlay_projection {
+    int32_t rows;
+    int32_t taps;
+    int32_t outputs;
+    const float *x;
+    ptrdiff_t xs; /* floats from row to row */
+    const float *w;
+    const float *bias;
+    float *y;
+    const float *q; /* NULL: without */
+    ptrdiff_t ys;   /* floats from row to row of y and of q */
+} inlay_projection;
+
+INLAY_APART void inlay_project(const inlay_cell *k, const inlay_projection *m)
 {
     inlay_tile t;
     inlay_tiles call;
-    inlay_tile_product(&t, inlay_rows_run, x, taps, xs, k->p->width);
-    t.ys = ys;
-    t.qs = ys;
-    t.weights = w;
-    t.bias = bias;
-    t.channels = outputs;
-    t.end = outputs;
+    inlay_tile_product(&t, inlay_rows_run, m->x, m->taps, m->xs, k->p->width);
+    t.ys = m->ys;
+    t.qs = m->ys;
+    t.weights = m->w;
+    t.bias = m->bias;
+    t.channels = m->outputs;
+    t.end = m->outputs;
     call.at = 0;
     call.tap = 0;
-    call.y = y;
-    call.q = q;
-    inlay_tile_pixels(&t, &call, n);
+    call.y = m->y;
+    call.q = m->q;
+    inlay_tile_pixels(&t, &call, m->rows);
 }
 
 /* Rows of the batch from b on, whose sequence reaches step s: how many; at most to the first that
@@ -187,6 +202,26 @@ static inline void inlay_round_state(float *t, const float *h, int32_t n)
         t[i] = (float)(inlay_saturate(h[i] / d, zp, 0, 255) - zp) * d;
 }
 
+/* GRU: the gates z and r of `rows` rows; t = r h, unless linear_before_reset. */
+static inline void inlay_gru_gates(const inlay_cell *k, float *g,
+                                   const float *h, float *t, int32_t rows)
+{
+    const inlay_recurrent_params *p = k->p;
+    const int32_t n = p->hidden;
+    const float *reset = g + n;
+    int32_t i, j;
+    for (j = 0; j < rows; j++) {
+        inlay_gate(p, k->d, 0, g, 2 * n);
+        if (!p->linear_first)
+            for (i = 0; i < n; i++)
+                t[i] = reset[i] * h[i];
+        g += k->gates;
+        reset += k->gates;
+        h += n;
+        t += n;
+    }
+}
+
 /* GRU: the part of n that the recurrence gives, of `rows` rows: in g, or with linear_before_reset
  * in t. */
 static inline void inlay_gru_project(const inlay_cell *k, float *g, float *h,
@@ -194,21 +229,26 @@ static inline void inlay_gru_project(const inlay_cell *k, float *g, float *h,
 {
     const inlay_recurrent_params *p = k->p;
     const int32_t n = p->hidden;
-    float *cell = g + 2 * n;
-    int32_t i, j;
-    for (j = 0; j < rows; j++) {
-        float *one = g + (ptrdiff_t)j * k->gates;
-        const ptrdiff_t row = (ptrdiff_t)j * n;
-        inlay_gate(p, k->d, 0, one, 2 * n);
-        if (!p->linear_first)
-            for (i = 0; i < n; i++)
-                t[row + i] = one[n + i] * h[row + i];
+    inlay_projection m;
+    m.rows = rows;
+    m.taps = n;
+    m.outputs = n;
+    m.xs = n;
+    m.w = k->rn;
+    m.bias = k->rest;
+    if (p->linear_first) {
+        m.x = h;
+        m.y = t;
+        m.q = NULL;
+        m.ys = n;
+    } else {
+        m.x = t;
+        m.y = g + 2 * n;
+        m.q = m.y;
+        m.ys = k->gates;
     }
-    if (p->linear_first)
-        inlay_project(k, h, n, rows, n, k->rn, k->rest, n, t, NULL, n);
-    else
-        inlay_project(k, t, n, rows, n, k->rn, k->rest, n, cell, cell,
-                      k->gates);
+    inlay_gru_gates(k, g, h, t, rows);
+    inlay_project(k, &m);
 }
 
 static inline void inlay_gru_cell(const inlay_cell *k, float *g, float *h,
@@ -260,18 +300,26 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
     const inlay_recurrent_params *p = k->p;
     const int32_t n = p->hidden;
     const int gru = p->kind == 3;
-    const int32_t first = gru ? 2 * n : k->gates;
-    const float *bias = gru ? k->rest + k->padded : k->rest;
     const ptrdiff_t at = (ptrdiff_t)b * n;
     float *h = k->h + at;
     float *t = k->t + at;
-    const float *from = h;
+    inlay_projection m;
     g += (ptrdiff_t)b * k->gates;
+    m.rows = rows;
+    m.taps = n;
+    m.outputs = gru ? 2 * n : k->gates;
+    m.x = h;
+    m.xs = n;
+    m.w = k->r;
+    m.bias = gru ? k->rest + k->padded : k->rest;
+    m.y = g;
+    m.q = g;
+    m.ys = k->gates;
     if (p->rounded) {
         inlay_round_state(t, h, rows * n);
-        from = t;
+        m.x = t;
     }
-    inlay_project(k, from, n, rows, n, k->r, bias, first, g, g, k->gates);
+    inlay_project(k, &m);
     if (gru)
         inlay_gru_project(k, g, h, t, rows);
     inlay_cell_states(k, g, at, rows);
@@ -324,27 +372,43 @@ static inline void inlay_state_out(const inlay_cell *k, float *to,
     }
 }
 
-/* Projects steps [s, s + n) of the direction for every row that has them. */
+/* Projects steps [s, s + n) of the direction, as far as there are `steps`, of one row of the batch;
+ * m->x: its first step. */
+static inline void inlay_project_row(const inlay_cell *k, inlay_projection *m,
+                                     int32_t s, int32_t n, int32_t steps)
+{
+    const inlay_recurrent_params *p = k->p;
+    const int backward = p->reverse >> k->d & 1;
+    const int64_t first = backward ? steps - 1 - s : s;
+    const int32_t left = steps - s;
+    if (left <= 0)
+        return;
+    m->rows = left < n ? left : n;
+    m->x += first * p->xs[0];
+    inlay_project(k, m);
+}
+
+/* The same of every row that has them. */
 static inline void inlay_project_chunk(const inlay_cell *k, const float *x,
                                        const float *w, const int32_t *length,
                                        int32_t s, int32_t n)
 {
     const inlay_recurrent_params *p = k->p;
     const int backward = p->reverse >> k->d & 1;
-    const ptrdiff_t step = (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]);
-    const ptrdiff_t g_step = (ptrdiff_t)p->batch * k->gates;
+    inlay_projection m;
     int32_t b;
+    m.taps = p->input;
+    m.outputs = k->gates;
+    m.xs = (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]);
+    m.w = w;
+    m.bias = k->bias;
+    m.q = NULL;
+    m.ys = (ptrdiff_t)p->batch * k->gates;
     for (b = 0; b < p->batch; b++) {
         const int32_t steps = length ? length[b] : p->steps;
-        const int32_t left = steps - s < n ? steps - s : n;
-        const int64_t first = backward ? steps - 1 - s : s;
-        const float *from = x + b * p->xs[1];
-        float *g = k->g + (ptrdiff_t)b * k->gates;
-        if (left <= 0)
-            continue;
-        from += first * p->xs[0];
-        inlay_project(k, from, step, left, p->input, w, k->bias, k->gates, g,
-                      NULL, g_step);
+        m.x = x + b * p->xs[1];
+        m.y = k->g + (ptrdiff_t)b * k->gates;
+        inlay_project_row(k, &m, s, n, steps);
     }
 }
 
