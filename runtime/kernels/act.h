@@ -33,7 +33,7 @@ enum {
 };
 
 #define INLAY_T float
-#define inlay_typed(name) inlay_##name##_f32
+#define INLAY_N(name) inlay_##name##_f32
 #define INLAY_C(number) number##f
 #define INLAY_F(name) name##f
 #define INLAY_FAST(name) inlay_##name##_f

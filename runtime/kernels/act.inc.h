@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: 0BSD
- * Template: the activations of act.def as functions inlay_act_<name>_<suffix>(x, a, b). INLAY_T,
- * inlay_typed(), INLAY_C() and INLAY_F(): as in each_float.inc.h; INLAY_FAST(f): the form of f
- * that becomes vectors, where there is one; INLAY_PICK(c, p, q): c ? p : q. */
+ * Template: the activations of act.def as functions inlay_act_<name>_<suffix>(x, a, b).
+ * INLAY_N(name): inlay_<name>_<suffix>; INLAY_T, INLAY_C(), INLAY_F(): as in each_float.inc.h;
+ * INLAY_FAST(f): the form of f that becomes vectors, where there is one; INLAY_PICK(c, p, q):
+ * c ? p : q. */
 
-static inline INLAY_T inlay_typed(act_clip01)(INLAY_T x)
+static inline INLAY_T INLAY_N(act_clip01)(INLAY_T x)
 {
     const INLAY_T above = x < 0 ? 0 : x;
     return above > 1 ? 1 : above;
 }
 
 /* tanh(log(1 + u)) = (u^2 + 2 u) / (u^2 + 2 u + 2) */
-static inline INLAY_T inlay_typed(act_tanh_log1p)(INLAY_T u)
+static inline INLAY_T INLAY_N(act_tanh_log1p)(INLAY_T u)
 {
     const INLAY_T t = u * (u + 2);
     return t / (t + 2);
@@ -18,8 +19,7 @@ static inline INLAY_T inlay_typed(act_tanh_log1p)(INLAY_T u)
 
 #define INLAY_ACT(uses, id, name, op, a_name, a_default, b_name, b_default, \
                   formula) \
-    static inline INLAY_T inlay_typed(act_##name)(INLAY_T x, INLAY_T a, \
-                                                  INLAY_T b) \
+    static inline INLAY_T INLAY_N(act_##name)(INLAY_T x, INLAY_T a, INLAY_T b) \
     { \
         (void)a; \
         (void)b; \
@@ -31,6 +31,6 @@ static inline INLAY_T inlay_typed(act_tanh_log1p)(INLAY_T u)
 #undef INLAY_T
 #undef INLAY_C
 #undef INLAY_F
-#undef inlay_typed
+#undef INLAY_N
 #undef INLAY_FAST
 #undef INLAY_PICK

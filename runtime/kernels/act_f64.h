@@ -6,7 +6,7 @@
 #include "kernels/act.h"
 
 #define INLAY_T double
-#define inlay_typed(name) inlay_##name##_f64
+#define INLAY_N(name) inlay_##name##_f64
 #define INLAY_C(number) number
 #define INLAY_F(name) name
 #define INLAY_FAST(name) name
