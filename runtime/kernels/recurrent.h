@@ -102,22 +102,24 @@ typedef struct inlay_projection {
     ptrdiff_t ys;   /* floats from row to row of y and of q */
 } inlay_projection;
 
-INLAY_APART void inlay_project(const inlay_cell *k, const inlay_projection *m)
+INLAY_APART void inlay_project(const inlay_cell *k,
+                               const inlay_projection *product)
 {
     inlay_tile t;
     inlay_tiles call;
-    inlay_tile_product(&t, inlay_rows_run, m->x, m->taps, m->xs, k->p->width);
-    t.ys = m->ys;
-    t.qs = m->ys;
-    t.weights = m->w;
-    t.bias = m->bias;
-    t.channels = m->outputs;
-    t.end = m->outputs;
+    inlay_tile_product(&t, inlay_rows_run, product->x, product->taps,
+                       product->xs, k->p->width);
+    t.ys = product->ys;
+    t.qs = product->ys;
+    t.weights = product->w;
+    t.bias = product->bias;
+    t.channels = product->outputs;
+    t.end = product->outputs;
     call.at = 0;
     call.tap = 0;
-    call.y = m->y;
-    call.q = m->q;
-    inlay_tile_pixels(&t, &call, m->rows);
+    call.y = product->y;
+    call.q = product->q;
+    inlay_tile_pixels(&t, &call, product->rows);
 }
 
 /* Rows of the batch from b on, whose sequence reaches step s: how many; at most to the first that
@@ -229,26 +231,26 @@ static inline void inlay_gru_project(const inlay_cell *k, float *g, float *h,
 {
     const inlay_recurrent_params *p = k->p;
     const int32_t n = p->hidden;
-    inlay_projection m;
-    m.rows = rows;
-    m.taps = n;
-    m.outputs = n;
-    m.xs = n;
-    m.w = k->rn;
-    m.bias = k->rest;
+    inlay_projection product;
+    product.rows = rows;
+    product.taps = n;
+    product.outputs = n;
+    product.xs = n;
+    product.w = k->rn;
+    product.bias = k->rest;
     if (p->linear_first) {
-        m.x = h;
-        m.y = t;
-        m.q = NULL;
-        m.ys = n;
+        product.x = h;
+        product.y = t;
+        product.q = NULL;
+        product.ys = n;
     } else {
-        m.x = t;
-        m.y = g + 2 * n;
-        m.q = m.y;
-        m.ys = k->gates;
+        product.x = t;
+        product.y = g + 2 * n;
+        product.q = product.y;
+        product.ys = k->gates;
     }
     inlay_gru_gates(k, g, h, t, rows);
-    inlay_project(k, &m);
+    inlay_project(k, &product);
 }
 
 static inline void inlay_gru_cell(const inlay_cell *k, float *g, float *h,
@@ -303,23 +305,23 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
     const ptrdiff_t at = (ptrdiff_t)b * n;
     float *h = k->h + at;
     float *t = k->t + at;
-    inlay_projection m;
+    inlay_projection product;
     g += (ptrdiff_t)b * k->gates;
-    m.rows = rows;
-    m.taps = n;
-    m.outputs = gru ? 2 * n : k->gates;
-    m.x = h;
-    m.xs = n;
-    m.w = k->r;
-    m.bias = gru ? k->rest + k->padded : k->rest;
-    m.y = g;
-    m.q = g;
-    m.ys = k->gates;
+    product.rows = rows;
+    product.taps = n;
+    product.outputs = gru ? 2 * n : k->gates;
+    product.x = h;
+    product.xs = n;
+    product.w = k->r;
+    product.bias = gru ? k->rest + k->padded : k->rest;
+    product.y = g;
+    product.q = g;
+    product.ys = k->gates;
     if (p->rounded) {
         inlay_round_state(t, h, rows * n);
-        m.x = t;
+        product.x = t;
     }
-    inlay_project(k, &m);
+    inlay_project(k, &product);
     if (gru)
         inlay_gru_project(k, g, h, t, rows);
     inlay_cell_states(k, g, at, rows);
@@ -373,9 +375,10 @@ static inline void inlay_state_out(const inlay_cell *k, float *to,
 }
 
 /* Projects steps [s, s + n) of the direction, as far as there are `steps`, of one row of the batch;
- * m->x: its first step. */
-static inline void inlay_project_row(const inlay_cell *k, inlay_projection *m,
-                                     int32_t s, int32_t n, int32_t steps)
+ * product->x: its first step. */
+static inline void inlay_project_row(const inlay_cell *k,
+                                     inlay_projection *product, int32_t s,
+                                     int32_t n, int32_t steps)
 {
     const inlay_recurrent_params *p = k->p;
     const int backward = p->reverse >> k->d & 1;
@@ -383,9 +386,9 @@ static inline void inlay_project_row(const inlay_cell *k, inlay_projection *m,
     const int32_t left = steps - s;
     if (left <= 0)
         return;
-    m->rows = left < n ? left : n;
-    m->x += first * p->xs[0];
-    inlay_project(k, m);
+    product->rows = left < n ? left : n;
+    product->x += first * p->xs[0];
+    inlay_project(k, product);
 }
 
 /* The same of every row that has them. */
@@ -395,20 +398,20 @@ static inline void inlay_project_chunk(const inlay_cell *k, const float *x,
 {
     const inlay_recurrent_params *p = k->p;
     const int backward = p->reverse >> k->d & 1;
-    inlay_projection m;
+    inlay_projection product;
     int32_t b;
-    m.taps = p->input;
-    m.outputs = k->gates;
-    m.xs = (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]);
-    m.w = w;
-    m.bias = k->bias;
-    m.q = NULL;
-    m.ys = (ptrdiff_t)p->batch * k->gates;
+    product.taps = p->input;
+    product.outputs = k->gates;
+    product.xs = (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]);
+    product.w = w;
+    product.bias = k->bias;
+    product.q = NULL;
+    product.ys = (ptrdiff_t)p->batch * k->gates;
     for (b = 0; b < p->batch; b++) {
         const int32_t steps = length ? length[b] : p->steps;
-        m.x = x + b * p->xs[1];
-        m.y = k->g + (ptrdiff_t)b * k->gates;
-        inlay_project_row(k, &m, s, n, steps);
+        product.x = x + b * p->xs[1];
+        product.y = k->g + (ptrdiff_t)b * k->gates;
+        inlay_project_row(k, &product, s, n, steps);
     }
 }
 
