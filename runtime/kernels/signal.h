@@ -175,7 +175,7 @@ typedef struct inlay_grams {
 } inlay_grams;
 
 /* y [out] of the line of x that begins at element `line`. */
-static inline void inlay_tfidf_line(const inlay_tfidf_params *p,
+INLAY_INLINE void inlay_tfidf_line(const inlay_tfidf_params *p,
                                     const inlay_grams *grams, const void *x,
                                     size_t line, float *y)
 {
@@ -185,10 +185,11 @@ static inline void inlay_tfidf_line(const inlay_tfidf_params *p,
         const int32_t *gram = grams->gram + 3 * g;
         const int64_t *first = grams->pool + gram[0];
         const int32_t count = inlay_gram_count(p, x, line, first, gram[1]);
-        /* Mode 0 may come without weights. */
-        const float weight = p->mode ? grams->weight[g] : 0.0f;
-        if (count)
+        if (count) {
+            /* Mode 0 may come without weights. */
+            const float weight = p->mode ? grams->weight[g] : 0.0f;
             y[gram[2]] += inlay_gram_value(p, count, weight);
+        }
     }
 }
 

@@ -2,19 +2,14 @@
  * Plain convolution, transposed convolution, mean and Lp norm for one element type. Included by
  * window_plain.h. */
 
-/* `sum` and the products of one tap with the channels of x from `first` on, at their place `at`;
- * `next`: weights from channel to channel. */
-INLAY_INLINE INLAY_T inlay_typed(conv_tap)(const inlay_window_params *p,
-                                           const INLAY_T *x, const INLAY_T *tap,
-                                           int64_t next, INLAY_T sum,
-                                           const inlay_place5 *first)
+/* sum + the sum of x[i x_step] w[i w_step], i < n. */
+INLAY_INLINE INLAY_T inlay_typed(conv_dot)(INLAY_T sum, const INLAY_T *x,
+                                           int64_t x_step, const INLAY_T *w,
+                                           int64_t w_step, int32_t n)
 {
-    int64_t from = inlay_at5(p->xs, first->n, first->c, first->z);
     int32_t i;
-    for (i = 0; i < p->ic; i++) {
-        sum += x[from] * tap[i * next];
-        from += p->xs[1];
-    }
+    for (i = 0; i < n; i++)
+        sum += x[i * x_step] * w[i * w_step];
     return sum;
 }
 
@@ -26,7 +21,7 @@ INLAY_INLINE INLAY_T inlay_typed(conv_sum)(const inlay_window_params *p,
                                            const int transposed)
 {
     const int32_t *z = to->z;
-    inlay_place5 from = { to->n, to->c / p->oc * p->ic, { 0, 0, 0 } };
+    const int32_t first = to->c / p->oc * p->ic;
     const int64_t all = inlay_tap_count(p);
     const int64_t next = transposed ? p->oc * all : all;
     inlay_taps taps;
@@ -40,11 +35,14 @@ INLAY_INLINE INLAY_T inlay_typed(conv_sum)(const inlay_window_params *p,
     more = inlay_tap_start(&taps, k);
     for (; more; more = inlay_tap_next(&taps, k)) {
         const INLAY_T *tap = w + inlay_tap_index(p, k);
+        const INLAY_T *from = x;
+        int32_t at[3];
         if (transposed)
-            inlay_tap_back(p, z, k, from.z);
+            inlay_tap_back(p, z, k, at);
         else
-            inlay_tap_at(p, z, k, from.z);
-        sum = inlay_typed(conv_tap)(p, x, tap, next, sum, &from);
+            inlay_tap_at(p, z, k, at);
+        from += inlay_at5(p->xs, to->n, first, at);
+        sum = inlay_typed(conv_dot)(sum, from, p->xs[1], tap, next, p->ic);
     }
     return sum;
 }
