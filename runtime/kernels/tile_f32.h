@@ -199,10 +199,16 @@ INLAY_INLINE void inlay_tile_offsets(ptrdiff_t *offset, ptrdiff_t xs,
         offset[p] = p * xs;
 }
 
+/* Row `slot` of the ring. */
+INLAY_INLINE const float *inlay_tile_row(const inlay_tile *t, int32_t slot)
+{
+    return t->x + (size_t)slot * t->row;
+}
+
 /* The slot of the ring that holds the first row of plane d of a window. */
 INLAY_INLINE int32_t inlay_tile_plane(const inlay_tile *t, int32_t d)
 {
-    return d ? (t->first + d * t->d_rows) % t->cap : t->slot;
+    return (t->first + d * t->d_rows) % t->cap;
 }
 
 /* The slot of the ring that is `rows` rows of a window behind this one. */

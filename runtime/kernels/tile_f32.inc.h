@@ -63,14 +63,16 @@ INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
     const ptrdiff_t piece_width = t->piece_taps * shape.width;
     const int32_t run = t->run;
     const int32_t pieces = t->pieces;
+    int32_t slot = t->slot;
     ptrdiff_t offset[INLAY_TILE_MOST];
     int32_t d, h, i;
     inlay_tile_offsets(offset, t->xs, shape.pixels);
     for (d = 0; d < t->nkd; d++) {
         const float *row = weights + d * t->plane_taps * shape.width;
-        int32_t slot = inlay_tile_plane(t, d);
+        if (d)
+            slot = inlay_tile_plane(t, d);
         for (h = 0; h < t->nkh; h++, row += t->row_taps * shape.width) {
-            const float *pixel = t->x + (size_t)slot * t->row + at;
+            const float *pixel = inlay_tile_row(t, slot) + at;
             const float *piece = row;
             slot = inlay_tile_slot(t, slot, 1);
             for (i = 0; i < pieces; i++) {
@@ -279,14 +281,16 @@ INLAY_INLINE void INLAY_W(panel_rows)(const inlay_tile *t, const inlay_group *g,
                                       INLAY_FLOATS (*sum)[4], ptrdiff_t at,
                                       ptrdiff_t tap, const inlay_shape shape)
 {
+    int32_t slot = t->slot;
     ptrdiff_t offset[INLAY_TILE_MOST];
     int32_t d, h;
     inlay_tile_offsets(offset, t->xs, shape.pixels);
     for (d = 0; d < t->nkd; d++) {
         const ptrdiff_t plane = tap + d * t->plane_taps;
-        int32_t slot = inlay_tile_plane(t, d);
+        if (d)
+            slot = inlay_tile_plane(t, d);
         for (h = 0; h < t->nkh; h++) {
-            const float *x = t->x + (size_t)slot * t->row + at;
+            const float *x = inlay_tile_row(t, slot) + at;
             const ptrdiff_t row = plane + h * t->row_taps;
             slot = inlay_tile_slot(t, slot, 1);
             INLAY_W(panel_pieces)(t, g, sum, x, offset, row, shape);
@@ -395,13 +399,12 @@ INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
     }
 }
 
-/* The same of tiles of so many pixels, where there is code for them. */
+/* The same, where there is code for tiles of so many pixels. */
 INLAY_INLINE void INLAY_W(tiles_of)(const inlay_tile *t,
                                     const inlay_tiles *call,
-                                    const inlay_group *g, inlay_shape shape,
-                                    const int pixels)
+                                    const inlay_group *g,
+                                    const inlay_shape shape)
 {
-    shape.pixels = pixels;
-    if (shape.uses >> pixels & 1)
+    if (shape.uses >> shape.pixels & 1)
         INLAY_W(tile)(t, call, g, shape);
 }

@@ -18,27 +18,32 @@ INLAY_APART void INLAY_GROUP(const inlay_tile *t, const inlay_tiles *call,
     switch (call->pixels) {
     case 1:
         shape.ends = INLAY_ENDS_1;
-        INLAY_W(tiles_of)(t, call, g, shape, 1);
+        shape.pixels = 1;
+        INLAY_W(tiles_of)(t, call, g, shape);
         break;
     case 2:
-        INLAY_W(tiles_of)(t, call, g, shape, 2);
+        shape.pixels = 2;
+        INLAY_W(tiles_of)(t, call, g, shape);
         break;
     case 3:
-        INLAY_W(tiles_of)(t, call, g, shape, 3);
+        shape.pixels = 3;
+        INLAY_W(tiles_of)(t, call, g, shape);
         break;
     case 4:
-        INLAY_W(tiles_of)(t, call, g, shape, 4);
+        shape.pixels = 4;
+        INLAY_W(tiles_of)(t, call, g, shape);
         break;
     case 5:
-        INLAY_W(tiles_of)(t, call, g, shape, 5);
+        shape.pixels = 5;
+        INLAY_W(tiles_of)(t, call, g, shape);
         break;
     case 6:
-        INLAY_W(tiles_of)(t, call, g, shape, 6);
+        shape.pixels = 6;
+        INLAY_W(tiles_of)(t, call, g, shape);
         break;
     case 7:
-        INLAY_W(tiles_of)(t, call, g, shape, 7);
-        break;
-    default:
+        shape.pixels = 7;
+        INLAY_W(tiles_of)(t, call, g, shape);
         break;
     }
 }
