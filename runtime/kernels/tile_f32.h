@@ -316,6 +316,15 @@ static inline void inlay_tile_done(inlay_tile *t)
         t->make(t, NULL);
 }
 
+/* Where the tiles from pixel number `pixel` on lie, of those that `all` says. */
+INLAY_INLINE void inlay_tile_place(const inlay_tile *t, const inlay_tiles *all,
+                                   int32_t pixel, inlay_tiles *some)
+{
+    some->at = all->at + pixel * t->xs;
+    some->y = all->y + pixel * t->ys;
+    some->q = all->q ? all->q + pixel * t->qs : NULL;
+}
+
 /* May one call make several tiles? */
 INLAY_INLINE int inlay_tile_joins(const inlay_tile *t)
 {
@@ -325,56 +334,40 @@ INLAY_INLINE int inlay_tile_joins(const inlay_tile *t)
     return INLAY_VL > 1 && channels <= inlay_tile_group(t, t->begin);
 }
 
-/* Makes tiles from pixel number `pixel` on of `all`. */
-INLAY_INLINE void inlay_tile_make(inlay_tile *t, const inlay_tiles *all,
-                                  inlay_tiles *some, int32_t pixel)
-{
-    some->at = all->at + pixel * t->xs;
-    some->y = all->y + pixel * t->ys;
-    some->q = all->q ? all->q + pixel * t->qs : NULL;
-    t->make(t, some);
-}
-
-/* The tiles of n pixels; `some`: as `all`, but for the tiles. */
-INLAY_INLINE void inlay_tile_several(inlay_tile *t, const inlay_tiles *all,
-                                     inlay_tiles *some, int32_t n)
-{
-    const int32_t tiles = (n + INLAY_TILE_P - 1) / INLAY_TILE_P;
-    const int32_t small = n / (tiles ? tiles : 1);
-    const int32_t more = n - small * tiles;
-    const int joins = inlay_tile_joins(t);
-    int32_t pixel = t->backward ? n : 0;
-    int32_t i;
-    for (i = 0; i < tiles; i += some->count) {
-        const int32_t large = t->backward ? i >= tiles - more : i < more;
-        some->pixels = small + large;
-        some->count = large ? more : tiles - more;
-        if (!joins)
-            some->count = 1;
-        if (t->backward)
-            pixel -= some->pixels;
-        inlay_tile_make(t, all, some, pixel);
-        if (t->backward)
-            pixel -= some->pixels * (some->count - 1);
-        else
-            pixel += some->pixels * some->count;
-    }
-}
-
 /* n pixels in tiles as equal as can be, from the first to the last, or mirrored (t->backward);
  * `all` says where pixel 0 of them lies. A tile is finished before the next is begun; those of one
  * size and one group of channels are one call. */
 INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
                                    int32_t n)
 {
+    const int32_t tiles = INLAY_TILE_COUNT(n);
+    const int32_t small = n / (tiles ? tiles : 1);
+    const int32_t more = n - small * tiles;
+    const int joins = inlay_tile_joins(t);
     inlay_tiles some = *all;
+    int32_t pixel = t->backward ? n : 0;
+    int32_t i;
     if (n == 1) {
         some.pixels = 1;
         some.count = 1;
         t->make(t, &some);
         return;
     }
-    inlay_tile_several(t, all, &some, n);
+    for (i = 0; i < tiles; i += some.count) {
+        const int32_t large = t->backward ? i >= tiles - more : i < more;
+        some.pixels = small + large;
+        some.count = large ? more : tiles - more;
+        if (!joins)
+            some.count = 1;
+        if (t->backward)
+            pixel -= some.pixels;
+        inlay_tile_place(t, all, pixel, &some);
+        t->make(t, &some);
+        if (t->backward)
+            pixel -= some.pixels * (some.count - 1);
+        else
+            pixel += some.pixels * some.count;
+    }
 }
 
 #endif

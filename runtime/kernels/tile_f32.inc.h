@@ -261,21 +261,6 @@ INLAY_INLINE void INLAY_W(panel_run)(const inlay_group *g,
     (sum, x + (from - tap), offset, weights, (int32_t)(end - from), shape);
 }
 
-/* A row of a window, from x and tap `tap` on: its pieces, one after the other. */
-INLAY_INLINE void INLAY_W(panel_pieces)(const inlay_tile *t,
-                                        const inlay_group *g,
-                                        INLAY_FLOATS (*sum)[4], const float *x,
-                                        const ptrdiff_t *offset, ptrdiff_t tap,
-                                        const inlay_shape shape)
-{
-    int32_t i;
-    for (i = 0; i < t->pieces; i++) {
-        INLAY_W(panel_run)(g, sum, x, offset, tap, t->run, shape);
-        x += t->piece;
-        tap += t->piece_taps;
-    }
-}
-
 /* The same as rows(). */
 INLAY_INLINE void INLAY_W(panel_rows)(const inlay_tile *t, const inlay_group *g,
                                       INLAY_FLOATS (*sum)[4], ptrdiff_t at,
@@ -283,17 +268,20 @@ INLAY_INLINE void INLAY_W(panel_rows)(const inlay_tile *t, const inlay_group *g,
 {
     int32_t slot = t->slot;
     ptrdiff_t offset[INLAY_TILE_MOST];
-    int32_t d, h;
+    int32_t d, h, i;
     inlay_tile_offsets(offset, t->xs, shape.pixels);
     for (d = 0; d < t->nkd; d++) {
-        const ptrdiff_t plane = tap + d * t->plane_taps;
         if (d)
             slot = inlay_tile_plane(t, d);
         for (h = 0; h < t->nkh; h++) {
-            const float *x = inlay_tile_row(t, slot) + at;
-            const ptrdiff_t row = plane + h * t->row_taps;
+            const float *pixel = inlay_tile_row(t, slot) + at;
+            ptrdiff_t piece = tap + d * t->plane_taps + h * t->row_taps;
             slot = inlay_tile_slot(t, slot, 1);
-            INLAY_W(panel_pieces)(t, g, sum, x, offset, row, shape);
+            for (i = 0; i < t->pieces; i++) {
+                INLAY_W(panel_run)(g, sum, pixel, offset, piece, t->run, shape);
+                pixel += t->piece;
+                piece += t->piece_taps;
+            }
         }
     }
 }
