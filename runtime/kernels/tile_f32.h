@@ -258,18 +258,17 @@ static inline int32_t inlay_tile_group(const inlay_tile *t, int32_t channel)
 #endif
 }
 
-/* Goes on from a group of the first pixel of a tile to its channels c and so on, at most 16, of
- * another pixel; the sums are the caller's. */
-INLAY_INLINE void inlay_group_move(const inlay_tile *t, inlay_group *g,
-                                   int32_t pixel, int32_t c)
+/* Channels c and so on of a group, at most 16, of one pixel of its tiles; sums are the caller's. */
+INLAY_INLINE void inlay_group_part(const inlay_tile *t, const inlay_group *g,
+                                   int32_t pixel, int32_t c, inlay_group *part)
 {
-    const int32_t left = g->part - c;
-    g->weights += c * t->taps;
-    g->bias += c;
-    g->y += pixel * t->ys + c;
-    if (g->q)
-        g->q += pixel * t->qs + c;
-    g->part = g->part && left < 16 ? left : 0;
+    *part = *g;
+    part->weights += c * t->taps;
+    part->bias += c;
+    part->y += pixel * t->ys + c;
+    if (part->q)
+        part->q += pixel * t->qs + c;
+    part->part = g->part && g->part - c < 16 ? g->part - c : 0;
 }
 
 #define INLAY_WALK INLAY_WALK_ROWS

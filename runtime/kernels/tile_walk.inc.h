@@ -135,8 +135,8 @@ INLAY_APART void INLAY_R(singly)(const inlay_tile *t, const inlay_tiles *call,
         else
             one.at = call->at + pixel * t->xs;
         for (c = 0; c < n; c += 16) {
-            inlay_group part = *g;
-            inlay_group_move(t, &part, pixel, c);
+            inlay_group part;
+            inlay_group_part(t, g, pixel, c, &part);
             if (part.sum)
                 part.sum += i * n + c;
             INLAY_R(group)(&tile, &one, &part, n < 16 ? n : 16);
