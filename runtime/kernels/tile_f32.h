@@ -189,16 +189,6 @@ enum { INLAY_TILE_MOST = 7 };
 #define INLAY_TILE_IN_4(c, line) INLAY_TILE_IF(INLAY_TILE_8(c) > 0, line)
 #endif
 
-/* Where the floats of each pixel of a tile begin, behind those of the first. */
-INLAY_INLINE void inlay_tile_offsets(ptrdiff_t *offset, ptrdiff_t xs,
-                                     const int pixels)
-{
-    int p;
-    INLAY_UNROLL
-    for (p = 0; p < pixels; p++)
-        offset[p] = p * xs;
-}
-
 /* Row `slot` of the ring. */
 INLAY_INLINE const float *inlay_tile_row(const inlay_tile *t, int32_t slot)
 {
@@ -219,6 +209,12 @@ INLAY_INLINE int32_t inlay_tile_slot(const inlay_tile *t, int32_t slot,
     if (slot >= t->cap)
         slot -= t->cap;
     return slot;
+}
+
+/* The slot of the next row of a window. */
+INLAY_INLINE int32_t inlay_tile_next(const inlay_tile *t, int32_t slot)
+{
+    return inlay_tile_slot(t, slot, 1);
 }
 
 /* Sums of a group of which only n channels exist, of one pixel. */

@@ -55,18 +55,18 @@ INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
     }
 }
 
-/* The rows of a window, pixels lying in them. */
-INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
-                                ptrdiff_t at, const float *weights,
-                                const inlay_shape shape)
+/* The rows of a window, pixels lying in them `offset` apart. */
+INLAY_INLINE void INLAY_W(window_rows)(const inlay_tile *t,
+                                       INLAY_FLOATS (*sum)[4], ptrdiff_t at,
+                                       const ptrdiff_t *offset,
+                                       const float *weights,
+                                       const inlay_shape shape)
 {
     const ptrdiff_t piece_width = t->piece_taps * shape.width;
     const int32_t run = t->run;
     const int32_t pieces = t->pieces;
     int32_t slot = t->slot;
-    ptrdiff_t offset[INLAY_TILE_MOST];
     int32_t d, h, i;
-    inlay_tile_offsets(offset, t->xs, shape.pixels);
     for (d = 0; d < t->nkd; d++) {
         const float *row = weights + d * t->plane_taps * shape.width;
         if (d)
@@ -74,7 +74,7 @@ INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
         for (h = 0; h < t->nkh; h++, row += t->row_taps * shape.width) {
             const float *pixel = inlay_tile_row(t, slot) + at;
             const float *piece = row;
-            slot = inlay_tile_slot(t, slot, 1);
+            slot = inlay_tile_next(t, slot);
             for (i = 0; i < pieces; i++) {
                 INLAY_W(products)(sum, pixel, offset, piece, run, shape);
                 pixel += t->piece;
@@ -82,6 +82,19 @@ INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
             }
         }
     }
+}
+
+INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
+                                ptrdiff_t at, const float *weights,
+                                const inlay_shape shape)
+{
+    const ptrdiff_t xs = t->xs;
+    ptrdiff_t offset[INLAY_TILE_MOST];
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++)
+        offset[p] = p * xs;
+    INLAY_W(window_rows)(t, sum, at, offset, weights, shape);
 }
 
 /* The floats that rows h and so on of a window hold together for all pixels of a tile, each row a
@@ -134,7 +147,10 @@ INLAY_INLINE void INLAY_W(lines)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                  const inlay_shape shape)
 {
     ptrdiff_t offset[INLAY_TILE_MOST];
-    inlay_tile_offsets(offset, t->xs, shape.pixels);
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++)
+        offset[p] = p * t->xs;
     INLAY_W(products)(sum, t->x + at, offset, weights, t->run, shape);
 }
 
@@ -269,14 +285,17 @@ INLAY_INLINE void INLAY_W(panel_rows)(const inlay_tile *t, const inlay_group *g,
     int32_t slot = t->slot;
     ptrdiff_t offset[INLAY_TILE_MOST];
     int32_t d, h, i;
-    inlay_tile_offsets(offset, t->xs, shape.pixels);
+    int p;
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++)
+        offset[p] = p * t->xs;
     for (d = 0; d < t->nkd; d++) {
         if (d)
             slot = inlay_tile_plane(t, d);
         for (h = 0; h < t->nkh; h++) {
             const float *pixel = inlay_tile_row(t, slot) + at;
             ptrdiff_t piece = tap + d * t->plane_taps + h * t->row_taps;
-            slot = inlay_tile_slot(t, slot, 1);
+            slot = inlay_tile_next(t, slot);
             for (i = 0; i < t->pieces; i++) {
                 INLAY_W(panel_run)(g, sum, pixel, offset, piece, t->run, shape);
                 pixel += t->piece;
