@@ -7,71 +7,102 @@
 /* What a step in a stream costs, in instructions, about. */
 enum { COST_OF_CALL = 300, MACS_OF_INSTRUCTION = 16 };
 
-/* What begins and ends at each place, to be summed up. */
-static void note_ends(Finder *finder, int64_t *bytes, int32_t *items)
+/* What is alive from place `first` on to `end`, both to be summed up. */
+static void note_bytes(int64_t *bytes, int32_t first, int32_t end, int64_t size)
 {
-    const int steps = finder->steps;
-    for (size_t i = 0; i < finder->all->item.n; i++) {
-        const Item *it = finder->all->item.at + i;
-        if (it->outside)
-            continue;
-        finder->layer[i64_max(it->first, 0)] += it->size;
-        finder->layer[i64_min(it->end, steps + 1)] -= it->size;
-        if (it->first + 1 >= it->end)
-            continue;
-        bytes[it->first + 1] += it->size;
-        items[it->first + 1]++;
-        bytes[it->end] -= it->size;
-        items[it->end]--;
-    }
+    bytes[first] += size;
+    bytes[end] -= size;
+}
+
+static void note_item(Finder *finder, const Item *item)
+{
+    const int32_t first = (int32_t)i64_max(item->first, 0);
+    const int32_t end = (int32_t)i64_min(item->end, finder->steps + 1);
+    const int32_t behind = item->first + 1;
+    note_bytes(finder->layer, first, end, item->size);
+    if (behind >= item->end)
+        return;
+    note_bytes(finder->alive, behind, item->end, item->size);
+    finder->crossing[behind]++;
+    finder->crossing[item->end]--;
+}
+
+/* From what each place adds to the one before to what is there. */
+static void sum_up(int64_t *bytes, int32_t places)
+{
+    for (int32_t k = 1; k < places; k++)
+        bytes[k] += bytes[k - 1];
 }
 
 static void count_alive(Finder *finder)
 {
-    const int steps = finder->steps;
-    finder->alive = NEW_ARRAY(finder->arena, int64_t, steps + 2);
-    finder->crossing = NEW_ARRAY(finder->arena, int32_t, steps + 2);
-    finder->layer = NEW_ARRAY(finder->arena, int64_t, steps + 2);
-    note_ends(finder, finder->alive, finder->crossing);
-    for (int k = 1; k <= steps; k++) {
-        finder->alive[k] += finder->alive[k - 1];
-        finder->crossing[k] += finder->crossing[k - 1];
-        finder->layer[k] += finder->layer[k - 1];
+    const Items *all = finder->all;
+    const int32_t places = finder->steps + 1;
+    finder->alive = NEW_ARRAY(finder->arena, int64_t, places + 1);
+    finder->crossing = NEW_ARRAY(finder->arena, int32_t, places + 1);
+    finder->layer = NEW_ARRAY(finder->arena, int64_t, places + 1);
+    for (size_t i = 0; i < all->item.n; i++) {
+        const Item *item = all->item.at + i;
+        if (!item->outside)
+            note_item(finder, item);
     }
+    sum_up(finder->alive, places);
+    sum_up(finder->layer, places);
+    for (int32_t k = 1; k < places; k++)
+        finder->crossing[k] += finder->crossing[k - 1];
+}
+
+/* The first place from k on, for each k, that few items cross. */
+static int32_t *places_of_few(const Finder *finder)
+{
+    const int32_t places = finder->steps + 1;
+    int32_t *few = NEW_ARRAY(finder->arena, int32_t, places + 1);
+    int32_t found = places;
+    few[places] = places;
+    for (int32_t k = finder->steps; k >= 0; k--) {
+        if (finder->crossing[k] <= MOST_CROSSING)
+            found = k;
+        few[k] = found;
+    }
+    return few;
 }
 
 /* At most so many items are listed at each place. A place that few items cross is soon found from
  * the places behind it: those are skipped that many cross. */
 static void list_crossing(Finder *finder)
 {
-    const int32_t steps = finder->steps;
-    int32_t *listed = NEW_ARRAY(finder->arena, int32_t, steps + 1);
-    /* The first place from k on that few items cross. */
-    int32_t *few = NEW_ARRAY(finder->arena, int32_t, steps + 2);
-    finder->cross =
-        arena_array(finder->arena, (size_t)steps + 1, sizeof *finder->cross);
-    few[steps + 1] = steps + 1;
-    for (int32_t k = steps; k >= 0; k--)
-        few[k] = finder->crossing[k] <= MOST_CROSSING ? k : few[k + 1];
-    for (size_t i = 0; i < finder->all->item.n; i++) {
-        const Item *it = finder->all->item.at + i;
-        const int32_t end = (int32_t)i64_min(it->end, steps + 1);
-        if (it->outside)
+    Arena *arena = finder->arena;
+    const Items *all = finder->all;
+    const int32_t places = finder->steps + 1;
+    const int32_t *few = places_of_few(finder);
+    int32_t *listed = NEW_ARRAY(arena, int32_t, places);
+    finder->cross = arena_array(arena, (size_t)places, sizeof *finder->cross);
+    for (size_t i = 0; i < all->item.n; i++) {
+        const Item *item = all->item.at + i;
+        const int32_t end = (int32_t)i64_min(item->end, places);
+        if (item->outside)
             continue;
-        for (int32_t k = few[it->first + 1]; k < end; k = few[k + 1])
-            finder->cross[k][listed[k]++] = (int32_t)i;
+        int32_t k = few[item->first + 1];
+        while (k < end) {
+            int32_t *cross = finder->cross[k];
+            cross[listed[k]] = (int32_t)i;
+            listed[k]++;
+            k = few[k + 1];
+        }
     }
 }
 
 static void count_rows_of(Finder *finder, const Touch *touch)
 {
     const Items *all = finder->all;
-    const Item *it = all->item.at + touch->item;
+    const Item *item = touch_item(all, touch);
     const RowRule *rule = &touch->operand->rule;
-    const int32_t units = all->program->step.at[touch->step]->units;
-    const int32_t most = rule->kind == ROWS_WINDOW ? rule->extent : it->rows;
+    const int32_t units = items_step(all, touch->step)->units;
     int32_t *least = finder->least_rows + touch->item;
-    if (touch->operand->write || it->whole)
+    int32_t most = item->rows;
+    if (rule->kind == ROWS_WINDOW)
+        most = rule->extent;
+    if (touch->operand->write || item->whole)
         return;
     for (int32_t unit = 0; unit < units && *least < most; unit++) {
         const Rows rows = touch_rows(all, touch, unit);
@@ -82,27 +113,31 @@ static void count_rows_of(Finder *finder, const Touch *touch)
 /* The most rows that a unit reads: so many at least a ring has. */
 static void count_rows(Finder *finder)
 {
-    const size_t items = finder->all->item.n;
-    finder->least_rows = NEW_ARRAY(finder->arena, int32_t, items + 1);
-    for (size_t i = 0; i < items; i++)
+    const Items *all = finder->all;
+    finder->least_rows = NEW_ARRAY(finder->arena, int32_t, all->item.n + 1);
+    for (size_t i = 0; i < all->item.n; i++)
         finder->least_rows[i] = 1;
-    for (size_t k = 0; k < finder->all->touch.n; k++)
-        count_rows_of(finder, finder->all->touch.at + k);
+    for (size_t k = 0; k < all->touch.n; k++)
+        count_rows_of(finder, all->touch.at + k);
 }
 
-/* A result that lies over an input saves bytes of the step. */
+/* Bytes that the step's result saves by lying over an input. */
+static int64_t overlap_of(const Finder *finder, int32_t step)
+{
+    const Items *all = finder->all;
+    const bool by_row = overlap_pays(finder->opt, items_step(all, step));
+    Overlap found[MOST_OVERLAPS];
+    const int n = overlap_find(all, step, by_row, found);
+    int64_t most = 0;
+    for (int i = 0; i < n; i++)
+        most = i64_max(most, overlap_gain(all, found + i));
+    return most;
+}
+
 static void count_overlaps(Finder *finder)
 {
-    for (int32_t k = 0; k < finder->steps; k++) {
-        Overlap found[MOST_OVERLAPS];
-        const Step *step = finder->all->program->step.at[k];
-        const bool by_row = overlap_pays(finder->opt, step);
-        const int n = overlap_find(finder->all, k, by_row, found);
-        int64_t most = 0;
-        for (int i = 0; i < n; i++)
-            most = i64_max(most, overlap_gain(finder->all, found + i));
-        finder->layer[k] -= most;
-    }
+    for (int32_t k = 0; k < finder->steps; k++)
+        finder->layer[k] -= overlap_of(finder, k);
 }
 
 /* Of a row of the result. */
@@ -128,12 +163,12 @@ static int64_t stream_cost(const Step *step, int32_t least_pixels)
 
 static void count_costs(Finder *finder)
 {
+    const Items *all = finder->all;
     finder->cost = NEW_ARRAY(finder->arena, int64_t, finder->steps + 1);
     for (int32_t k = 0; k < finder->steps; k++) {
-        const Step *step = finder->all->program->step.at[k];
-        finder->cost[k] = stream_takes(finder->all, k)
-                              ? stream_cost(step, finder->pixels)
-                              : -1;
+        finder->cost[k] = -1;
+        if (stream_takes(all, k))
+            finder->cost[k] = stream_cost(items_step(all, k), finder->pixels);
     }
 }
 
@@ -148,11 +183,12 @@ void finder_count(Finder *finder)
 
 int64_t finder_around(const Finder *finder, int32_t from, int32_t to)
 {
+    const int32_t *cross = finder->cross[from];
     int64_t bytes = finder->alive[from] + finder->alive[to];
     for (int32_t i = 0; i < finder->crossing[from]; i++) {
-        const Item *it = finder->all->item.at + finder->cross[from][i];
-        if (it->end > to)
-            bytes -= it->size;
+        const Item *item = finder->all->item.at + cross[i];
+        if (item->end > to)
+            bytes -= item->size;
     }
     return bytes;
 }

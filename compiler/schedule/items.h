@@ -22,9 +22,9 @@ typedef struct Touch {
 typedef struct Item {
     Tensor *root;
     int64_t size; /* bytes, rounded up to the plan's alignment */
-    int32_t first,
-        end; /* alive in steps [first, end); first -1: there before the first step, end >
-                           steps: after the last */
+    /* alive in steps [first, end); first -1: there before the first step, end > steps: after the
+     * last */
+    int32_t first, end;
     int32_t rows; /* as the step that makes it sees it */
     int64_t row_bytes;
     bool scratch;
@@ -49,12 +49,11 @@ typedef struct Items {
     const Program *program;
     int64_t align;
     bool preserve_input;
-    bool
-        hosts; /* streams may make results in the place of what they are made of */
-    bool *is_input,
-        *is_result; /* by tensor id: an input of the model that is there before the
-                                   first step; a result */
-    int *of;        /* by tensor id; -1: not in the arena */
+    /* streams may make results in the place of what they are made of */
+    bool hosts;
+    /* by tensor id: an input of the model that is there before the first step; a result */
+    bool *is_input, *is_result;
+    int *of;           /* by tensor id; -1: not in the arena */
     VEC(Item) item;    /* in order of birth */
     VEC(Touch) touch;  /* in order of steps and operands */
     int32_t *touch_of; /* of step s: touch_of[s] .. touch_of[s + 1] - 1 */
@@ -66,6 +65,17 @@ Items items_find(Arena *arena, const Program *program, const PlanOptions *opt);
 /* The item of a tensor, or NULL. */
 Item *item_of(const Items *all, Tensor *tensor);
 
+static inline const Step *items_step(const Items *all, int32_t step)
+{
+    return all->program->step.at[step];
+}
+
+static inline Item *touch_item(const Items *all, const Touch *touch)
+{
+    return all->item.at + touch->item;
+}
+
+/* Its touches in the order of the operands. */
 static inline const Touch *touch_begin(const Items *all, int32_t step)
 {
     return all->touch.at + all->touch_of[step];
