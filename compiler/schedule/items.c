@@ -22,31 +22,33 @@ static bool has_rows(const Tensor *root, const Operand *operand)
 static Item *new_item(Items *all, Tensor *root, int32_t step,
                       const Operand *operand)
 {
-    all->of[root->id] = (int)all->item.n;
     const bool outside = root->storage == STORE_OUTPUT;
     const bool input = all->is_input[root->id];
     const bool result = all->is_result[root->id];
     const int64_t bytes = tensor_bytes(root);
     const int64_t row = has_rows(root, operand) ? operand->row_bytes : bytes;
-    VEC_PUSH(all->arena, &all->item,
-             ((Item){ .root = root,
-                      .size = outside ? 0 : items_round(all, bytes),
-                      .first = input ? -1 : step,
-                      .end = step + 1,
-                      .rows = row ? (int32_t)(bytes / row) : 1,
-                      .row_bytes = row,
-                      .scratch = operand->scratch,
-                      .kept = result || (input && all->preserve_input),
-                      .outside = outside }));
+    const Item item = {
+        .root = root,
+        .size = outside ? 0 : items_round(all, bytes),
+        .first = input ? -1 : step,
+        .end = step + 1,
+        .rows = row ? (int32_t)(bytes / row) : 1,
+        .row_bytes = row,
+        .scratch = operand->scratch,
+        .kept = result || (input && all->preserve_input),
+        .outside = outside,
+    };
+    all->of[root->id] = (int)all->item.n;
+    VEC_PUSH(all->arena, &all->item, item);
     return all->item.at + all->item.n - 1;
 }
 
 /* Where the operand begins in its item, the channels or columns of a part told apart. */
 static void locate(Touch *touch, int64_t at)
 {
-    const Operand *o = touch->operand;
-    const int64_t pitch = operand_pitch(o);
-    touch->lane = o->part && pitch ? at % pitch : 0;
+    const Operand *operand = touch->operand;
+    const int64_t pitch = operand_pitch(operand);
+    touch->lane = operand->part && pitch ? at % pitch : 0;
     touch->at = at - touch->lane;
 }
 
@@ -63,16 +65,32 @@ static void note_touch(Item *item, Touch *touch, const Step *step)
 {
     const Operand *operand = touch->operand;
     const bool updated = operand->write && operand->read;
-    touch->by_row = sees_rows(touch, item);
-    if (touch->by_row)
+    const bool by_row = sees_rows(touch, item);
+    const bool by_unit = by_row && operand->rows == step->units;
+    touch->by_row = by_row;
+    if (by_row)
         touch->row0 = (int32_t)(touch->at / operand->row_bytes);
-    touch->all_units =
-        operand->write &&
-        (!touch->by_row || operand->rows != step->units || step->accumulates);
-    if (!touch->by_row || operand->rows != item->rows)
+    touch->all_units = operand->write && (!by_unit || step->accumulates);
+    if (!by_row || operand->rows != item->rows)
         item->whole = true;
     if (updated && !operand->scratch && !step->accumulates)
         item->fixed = true;
+}
+
+static int32_t after_last_step(const Items *all)
+{
+    return (int32_t)all->program->step.n + 1;
+}
+
+/* The item of a root, new where no step before this one touched it. */
+static Item *item_touched(Items *all, Tensor *root, int32_t step,
+                          const Operand *operand)
+{
+    const int known = all->of[root->id];
+    Item *item =
+        known < 0 ? new_item(all, root, step, operand) : all->item.at + known;
+    item->end = item->kept ? after_last_step(all) : step + 1;
+    return item;
 }
 
 static void add_touch(Items *all, int32_t number, const Step *step,
@@ -84,9 +102,7 @@ static void add_touch(Items *all, int32_t number, const Step *step,
     Tensor *root = tensor_root(operand->tensor, &at);
     if (root->storage != STORE_ARENA && root->storage != STORE_OUTPUT)
         return;
-    Item *item = all->of[root->id] < 0 ? new_item(all, root, number, operand)
-                                       : all->item.at + all->of[root->id];
-    item->end = item->kept ? (int32_t)all->program->step.n + 1 : number + 1;
+    Item *item = item_touched(all, root, number, operand);
     Touch touch = {
         .step = number,
         .item = all->of[root->id],
@@ -102,13 +118,13 @@ static void add_touch(Items *all, int32_t number, const Step *step,
 static void extend_over_loop(Items *all, int32_t first, int32_t last)
 {
     for (size_t i = 0; i < all->item.n; i++) {
-        Item *it = all->item.at + i;
-        if (it->end <= first || it->first > last)
+        Item *item = all->item.at + i;
+        if (item->end <= first || item->first > last)
             continue;
-        it->fixed = true;
-        if (it->first < first || it->end > last + 1) {
-            it->first = (int32_t)i64_min(it->first, first);
-            it->end = (int32_t)i64_max(it->end, last + 1);
+        item->fixed = true;
+        if (item->first < first || item->end > last + 1) {
+            item->first = (int32_t)i64_min(item->first, first);
+            item->end = (int32_t)i64_max(item->end, last + 1);
         }
     }
 }
@@ -116,18 +132,20 @@ static void extend_over_loop(Items *all, int32_t first, int32_t last)
 /* Inputs in the arena that no step reads take room all the same, before the first step. */
 static void add_unread(Items *all)
 {
-    const Graph *g = all->program->graph;
-    for (size_t i = 0; i < g->input.n; i++) {
-        Tensor *t = g->input.at[i];
-        const Operand operand = { .tensor = t,
-                                  .rows = 1,
-                                  .row_bytes = tensor_bytes(t) };
-        if (t->storage != STORE_ARENA || all->of[t->id] >= 0)
+    const Graph *graph = all->program->graph;
+    for (size_t i = 0; i < graph->input.n; i++) {
+        Tensor *tensor = graph->input.at[i];
+        if (tensor->storage != STORE_ARENA || all->of[tensor->id] >= 0)
             continue;
-        Item *it = new_item(all, t, 0, &operand);
-        it->whole = true;
-        if (it->kept)
-            it->end = (int32_t)all->program->step.n + 1;
+        const Operand operand = {
+            .tensor = tensor,
+            .rows = 1,
+            .row_bytes = tensor_bytes(tensor),
+        };
+        Item *item = new_item(all, tensor, 0, &operand);
+        item->whole = true;
+        if (item->kept)
+            item->end = after_last_step(all);
     }
 }
 
@@ -139,27 +157,31 @@ static void note_ends(Items *all)
     all->is_input = NEW_ARRAY(all->arena, bool, ids + 1);
     all->is_result = NEW_ARRAY(all->arena, bool, ids + 1);
     for (size_t i = 0; i < graph->input.n; i++) {
+        const Tensor *tensor = graph->input.at[i];
         const bool by_row = graph_in_form(graph, i) == IO_ROWS;
-        all->is_input[graph->input.at[i]->id] = !by_row;
+        all->is_input[tensor->id] = !by_row;
     }
-    for (size_t i = 0; i < graph->output.n; i++)
-        all->is_result[graph->output.at[i]->id] = true;
-    all->of = NEW_ARRAY(all->arena, int, ids + 1);
-    for (int i = 0; i < ids; i++)
-        all->of[i] = -1;
+    for (size_t i = 0; i < graph->output.n; i++) {
+        const Tensor *tensor = graph->output.at[i];
+        all->is_result[tensor->id] = true;
+    }
 }
 
 static void add_touches(Items *all)
 {
-    const size_t steps = all->program->step.n;
+    const int ids = graph_root(all->program->graph)->next_id;
+    const int32_t steps = (int32_t)all->program->step.n;
+    all->of = NEW_ARRAY(all->arena, int, ids + 1);
+    for (int id = 0; id < ids; id++)
+        all->of[id] = -1;
     all->touch_of = NEW_ARRAY(all->arena, int32_t, steps + 1);
-    for (size_t i = 0; i < steps; i++) {
-        const Step *step = all->program->step.at[i];
+    for (int32_t i = 0; i < steps; i++) {
+        const Step *step = items_step(all, i);
         all->touch_of[i] = (int32_t)all->touch.n;
         if (step->control || step->loop_end >= 0)
             all->control = true;
         for (int k = 0; k < step->n_operand; k++)
-            add_touch(all, (int32_t)i, step, step->operand + k);
+            add_touch(all, i, step, step->operand + k);
     }
     all->touch_of[steps] = (int32_t)all->touch.n;
 }
@@ -167,13 +189,14 @@ static void add_touches(Items *all)
 /* Does the operand go over all of the item, a row for each unit? */
 static bool goes_along(const Items *all, const Touch *touch)
 {
-    const Step *step = all->program->step.at[touch->step];
+    const int32_t units = items_step(all, touch->step)->units;
     const Operand *operand = touch->operand;
-    const bool same =
-        operand->write ? !touch->all_units : operand->rule.kind == ROWS_SAME;
-    return same && touch->by_row && !touch->at && !operand->part &&
-           operand->rows == step->units &&
-           operand->rows == all->item.at[touch->item].rows;
+    const bool whole = touch->by_row && !touch->at && !operand->part;
+    bool same = operand->rule.kind == ROWS_SAME;
+    if (operand->write)
+        same = !touch->all_units;
+    return same && whole && operand->rows == units &&
+           operand->rows == touch_item(all, touch)->rows;
 }
 
 /* The step's one result, if it goes along with the units. */
@@ -215,18 +238,26 @@ static bool all_go_in_place(const Items *all, int32_t item, const Touch *result)
     return true;
 }
 
+/* Could the step make its result in the place of this? */
+static bool may_lend(const Items *all, const Touch *touch, const Touch *result)
+{
+    const Item *item = touch_item(all, touch);
+    if (item->lent || item->outside)
+        return false;
+    return all_go_in_place(all, touch->item, result);
+}
+
 /* Of what a step could make its result in the place of, the item that lives shortest. */
 static void lend(Items *all, int32_t step)
 {
     const Touch *result = lone_result(all, step);
     Item *best = NULL;
-    if (!result || all->item.at[result->item].outside)
+    if (!result || touch_item(all, result)->outside)
         return;
     for (const Touch *touch = touch_begin(all, step);
          touch < touch_end(all, step); touch++) {
-        Item *item = all->item.at + touch->item;
-        if (item->lent || item->outside || !goes_in_place(all, touch, result) ||
-            !all_go_in_place(all, touch->item, result))
+        Item *item = touch_item(all, touch);
+        if (!may_lend(all, touch, result))
             continue;
         if (!best || item->first > best->first)
             best = item;
@@ -235,45 +266,54 @@ static void lend(Items *all, int32_t step)
         best->lent = step + 1;
 }
 
-Items items_find(Arena *a, const Program *p, const PlanOptions *opt)
+Items items_find(Arena *arena, const Program *program, const PlanOptions *opt)
 {
+    const int32_t steps = (int32_t)program->step.n;
     Items all = {
-        .arena = a,
-        .program = p,
+        .arena = arena,
+        .program = program,
         .align = opt->align,
         .preserve_input = opt->preserve_input,
         .hosts = opt->hosts && !opt->pins,
     };
     note_ends(&all);
     add_touches(&all);
-    for (size_t i = 0; all.hosts && i < p->step.n; i++)
-        lend(&all, (int32_t)i);
-    for (size_t i = 0; i < p->step.n; i++) {
-        const int32_t last = p->step.at[i]->loop_end;
+    for (int32_t i = 0; all.hosts && i < steps; i++)
+        lend(&all, i);
+    for (int32_t i = 0; i < steps; i++) {
+        const int32_t last = program->step.at[i]->loop_end;
         if (last >= 0)
-            extend_over_loop(&all, (int32_t)i, last);
+            extend_over_loop(&all, i, last);
     }
     add_unread(&all);
     return all;
 }
 
-static Rows rule_rows(const Operand *operand, int32_t u)
+static Rows window_rows(const RowRule *rule, int32_t unit, int32_t rows)
 {
-    const RowRule *r = &operand->rule;
-    const int64_t lo = (int64_t)u * r->stride - r->pad;
-    const int64_t hi = lo + r->extent;
-    switch (r->kind) {
+    const int64_t lo = (int64_t)unit * rule->stride - rule->pad;
+    const int64_t hi = lo + rule->extent;
+    return (Rows){
+        .lo = (int32_t)i64_min(i64_max(lo, 0), rows),
+        .hi = (int32_t)i64_max(i64_min(hi, rows), 0),
+    };
+}
+
+static Rows rule_rows(const Operand *operand, int32_t unit)
+{
+    const RowRule *rule = &operand->rule;
+    const Rows all = { 0, operand->rows };
+    const Rows one = { unit, unit + 1 };
+    switch (rule->kind) {
     case ROWS_SAME:
     case ROWS_UNIT:
-        return u < operand->rows ? (Rows){ u, u + 1 }
-                                 : (Rows){ 0, operand->rows };
+        return unit < operand->rows ? one : all;
     case ROWS_WINDOW:
-        return (Rows){ (int32_t)i64_min(i64_max(lo, 0), operand->rows),
-                       (int32_t)i64_max(i64_min(hi, operand->rows), 0) };
+        return window_rows(rule, unit, operand->rows);
     case ROWS_TABLE:
-        return r->table[u];
+        return rule->table[unit];
     default:
-        return (Rows){ 0, operand->rows };
+        return all;
     }
 }
 
@@ -290,7 +330,7 @@ static Rows operand_rows(const Touch *touch, int32_t unit)
 Rows touch_rows(const Items *all, const Touch *touch, int32_t unit)
 {
     if (!touch->by_row)
-        return (Rows){ 0, all->item.at[touch->item].rows };
+        return (Rows){ 0, touch_item(all, touch)->rows };
     const Rows rows = operand_rows(touch, unit);
     return (Rows){ rows.lo + touch->row0, rows.hi + touch->row0 };
 }

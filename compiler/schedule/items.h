@@ -90,7 +90,7 @@ static inline int64_t items_round(const Items *all, int64_t bytes)
     return (bytes + all->align - 1) / all->align * all->align;
 }
 
-/* Rows of the item that unit u of the touch's step needs, or makes. */
-Rows touch_rows(const Items *all, const Touch *touch, int32_t u);
+/* Rows of the item that the unit of the touch's step needs, or makes. */
+Rows touch_rows(const Items *all, const Touch *touch, int32_t unit);
 
 #endif
