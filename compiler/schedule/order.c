@@ -14,68 +14,113 @@ typedef struct Builder {
     bool by_row;
     List before, touch;
     VEC(OrderGain) gain;
-    int32_t *last_seen; /* of an item or a step: the last step that noted it */
-    int32_t **maker,
-        **user; /* steps that write, and that touch, item i, each once, ended by -1 */
+    /* of an item or a step: the last step that noted it */
+    int32_t *last_seen;
+    /* steps that write, and that touch, item i, each once, ended by -1 */
+    int32_t **maker, **user;
 } Builder;
 
 /* Where the bytes end that it touches. */
 static int64_t end_of(const Touch *touch)
 {
-    return touch->at + (touch->by_row
-                            ? touch->operand->rows * touch->operand->row_bytes
-                            : tensor_bytes(touch->operand->tensor));
+    const Operand *operand = touch->operand;
+    if (!touch->by_row)
+        return touch->at + tensor_bytes(operand->tensor);
+    return touch->at + operand->rows * operand->row_bytes;
 }
 
-static bool conflict(const Items *all, const Touch *touch, const Touch *u)
+/* Bytes of a pixel that a part touches. */
+static int64_t lane_bytes(const Items *all, const Touch *touch)
 {
-    if (!touch->operand->write && !u->operand->write)
+    const Tensor *root = touch_item(all, touch)->root;
+    return touch->operand->part * (dtype_bits(root->dtype) / 8);
+}
+
+static bool lanes_meet(const Items *all, const Touch *touch, const Touch *other)
+{
+    const int64_t end = touch->lane + lane_bytes(all, touch);
+    const int64_t other_end = other->lane + lane_bytes(all, other);
+    return touch->lane < other_end && other->lane < end;
+}
+
+static bool is_part_by_row(const Touch *touch)
+{
+    return touch->operand->part && touch->by_row;
+}
+
+/* Of one item: does the later of the two have to wait for the other? */
+static bool conflict(const Items *all, const Touch *touch, const Touch *other)
+{
+    if (!touch->operand->write && !other->operand->write)
         return false;
-    if (touch->at >= end_of(u) || u->at >= end_of(touch))
+    if (touch->at >= end_of(other) || other->at >= end_of(touch))
         return false;
-    if (touch->operand->part && u->operand->part && touch->by_row &&
-        u->by_row) {
-        const int64_t bytes =
-            dtype_bits(all->item.at[touch->item].root->dtype) / 8;
-        return touch->lane < u->lane + u->operand->part * bytes &&
-               u->lane < touch->lane + touch->operand->part * bytes;
-    }
+    if (is_part_by_row(touch) && is_part_by_row(other))
+        return lanes_meet(all, touch, other);
     return true;
 }
 
-/* Steps that touch (only makers: that write) each item, in their order. */
-static int32_t **list_steps(Builder *builder, bool only_makers)
+/* A list for each item, of room for all its touches and an end. */
+static int32_t **empty_lists(const Builder *builder)
 {
     const Items *all = builder->all;
     const size_t items = all->item.n;
-    int32_t *n = NEW_ARRAY(builder->arena, int32_t, items + 1);
+    int32_t *room = NEW_ARRAY(builder->arena, int32_t, items + 1);
     int32_t **list = NEW_ARRAY(builder->arena, int32_t *, items + 1);
-    for (size_t i = 0; i < all->touch.n; i++)
-        n[all->touch.at[i].item]++;
-    for (size_t i = 0; i < items; i++) {
-        list[i] = NEW_ARRAY(builder->arena, int32_t, n[i] + 1);
-        n[i] = 0;
-    }
-    for (size_t k = 0; k < all->touch.n; k++) {
-        const Touch *t = all->touch.at + k;
-        if (only_makers && !t->operand->write)
-            continue;
-        if (!n[t->item] || list[t->item][n[t->item] - 1] != t->step)
-            list[t->item][n[t->item]++] = t->step;
-    }
+    for (size_t k = 0; k < all->touch.n; k++)
+        room[all->touch.at[k].item]++;
     for (size_t i = 0; i < items; i++)
-        list[i][n[i]] = -1;
+        list[i] = NEW_ARRAY(builder->arena, int32_t, room[i] + 1);
     return list;
 }
 
+/* Appends the step, unless the list ends with it. */
+static void list_once(int32_t *list, int32_t *n, int32_t step)
+{
+    if (*n && list[*n - 1] == step)
+        return;
+    list[*n] = step;
+    *n += 1;
+}
+
+/* Steps that touch (only makers: that write) each item, in their order. */
+static int32_t **list_steps(const Builder *builder, bool only_makers)
+{
+    const Items *all = builder->all;
+    const size_t items = all->item.n;
+    int32_t **list = empty_lists(builder);
+    int32_t *listed = NEW_ARRAY(builder->arena, int32_t, items + 1);
+    for (size_t k = 0; k < all->touch.n; k++) {
+        const Touch *touch = all->touch.at + k;
+        const int32_t item = touch->item;
+        if (!only_makers || touch->operand->write)
+            list_once(list[item], listed + item, touch->step);
+    }
+    for (size_t i = 0; i < items; i++)
+        list[i][listed[i]] = -1;
+    return list;
+}
+
+/* By item or by step: no step has noted it. */
+static int32_t *none_seen(const Builder *builder, size_t count)
+{
+    int32_t *seen = NEW_ARRAY(builder->arena, int32_t, count + 1);
+    for (size_t i = 0; i < count; i++)
+        seen[i] = -1;
+    return seen;
+}
+
+/* The touch waits for the step where they meet on the touch's item. */
 static void add_before(Builder *builder, const Touch *touch, int32_t step)
 {
-    for (const Touch *v = touch_begin(builder->all, step);
-         v < touch_end(builder->all, step); v++) {
-        if (v->item != touch->item || !conflict(builder->all, touch, v) ||
-            builder->last_seen[step] == touch->step)
+    const Items *all = builder->all;
+    int32_t *last = builder->last_seen + step;
+    for (const Touch *other = touch_begin(all, step);
+         other < touch_end(all, step); other++) {
+        if (other->item != touch->item || !conflict(all, touch, other) ||
+            *last == touch->step)
             continue;
-        builder->last_seen[step] = touch->step;
+        *last = touch->step;
         VEC_PUSH(builder->arena, &builder->before, step);
     }
 }
@@ -95,61 +140,79 @@ static void add_all_before(Builder *builder, const Touch *touch)
 
 static int32_t *list_before(Builder *builder)
 {
-    const int32_t steps = (int32_t)builder->all->program->step.n;
+    const Items *all = builder->all;
+    const int32_t steps = (int32_t)all->program->step.n;
     int32_t *of = NEW_ARRAY(builder->arena, int32_t, steps + 1);
-    builder->last_seen = NEW_ARRAY(builder->arena, int32_t, steps + 1);
-    for (int32_t s = 0; s < steps; s++)
-        builder->last_seen[s] = -1;
-    for (int32_t s = 0; s < steps; s++) {
-        const Touch *end = touch_end(builder->all, s);
-        of[s] = (int32_t)builder->before.n;
-        for (const Touch *touch = touch_begin(builder->all, s); touch < end;
-             touch++)
+    builder->last_seen = none_seen(builder, all->program->step.n);
+    for (int32_t step = 0; step < steps; step++) {
+        of[step] = (int32_t)builder->before.n;
+        for (const Touch *touch = touch_begin(all, step);
+             touch < touch_end(all, step); touch++)
             add_all_before(builder, touch);
     }
     of[steps] = (int32_t)builder->before.n;
     return of;
 }
 
+/* What takes room, each item once. */
+static void add_touched(Builder *builder, int32_t step)
+{
+    const Items *all = builder->all;
+    for (const Touch *touch = touch_begin(all, step);
+         touch < touch_end(all, step); touch++) {
+        int32_t *last = builder->last_seen + touch->item;
+        if (*last == step || touch_item(all, touch)->outside)
+            continue;
+        *last = step;
+        VEC_PUSH(builder->arena, &builder->touch, touch->item);
+    }
+}
+
 static int32_t *list_touched(Builder *builder)
 {
-    const int32_t steps = (int32_t)builder->all->program->step.n;
+    const Items *all = builder->all;
+    const int32_t steps = (int32_t)all->program->step.n;
     int32_t *of = NEW_ARRAY(builder->arena, int32_t, steps + 1);
-    builder->last_seen =
-        NEW_ARRAY(builder->arena, int32_t, builder->all->item.n + 1);
-    for (size_t i = 0; i < builder->all->item.n; i++)
-        builder->last_seen[i] = -1;
-    for (int32_t s = 0; s < steps; s++) {
-        of[s] = (int32_t)builder->touch.n;
-        const Touch *end = touch_end(builder->all, s);
-        for (const Touch *t = touch_begin(builder->all, s); t < end; t++) {
-            const Item *item = builder->all->item.at + t->item;
-            if (builder->last_seen[t->item] == s || item->outside)
-                continue;
-            builder->last_seen[t->item] = s;
-            VEC_PUSH(builder->arena, &builder->touch, t->item);
-        }
+    builder->last_seen = none_seen(builder, all->item.n);
+    for (int32_t step = 0; step < steps; step++) {
+        of[step] = (int32_t)builder->touch.n;
+        add_touched(builder, step);
     }
     of[steps] = (int32_t)builder->touch.n;
     return of;
 }
 
+/* Does one step alone write the item? */
+static bool made_at_once(const Builder *builder, int32_t item)
+{
+    const int32_t *makers = builder->maker[item];
+    return makers[1] < 0;
+}
+
 /* Whether an input dies in its step depends on the order; that the step alone makes its result does
  * not. */
+static void add_gains(Builder *builder, int32_t step)
+{
+    const Items *all = builder->all;
+    Overlap found[MOST_OVERLAPS];
+    const int n = overlap_possible(all, step, builder->by_row, found);
+    for (int i = 0; i < n; i++) {
+        const OrderGain gain = {
+            .item = found[i].in,
+            .bytes = overlap_gain(all, found + i),
+        };
+        if (gain.bytes > 0 && made_at_once(builder, found[i].out))
+            VEC_PUSH(builder->arena, &builder->gain, gain);
+    }
+}
+
 static int32_t *list_gains(Builder *builder)
 {
     const int32_t steps = (int32_t)builder->all->program->step.n;
     int32_t *of = NEW_ARRAY(builder->arena, int32_t, steps + 1);
-    for (int32_t s = 0; s < steps; s++) {
-        Overlap found[MOST_OVERLAPS];
-        const int n = overlap_possible(builder->all, s, builder->by_row, found);
-        of[s] = (int32_t)builder->gain.n;
-        for (int i = 0; i < n; i++) {
-            const int64_t bytes = overlap_gain(builder->all, found + i);
-            if (builder->maker[found[i].out][1] < 0 && bytes > 0)
-                VEC_PUSH(builder->arena, &builder->gain,
-                         ((OrderGain){ found[i].in, bytes }));
-        }
+    for (int32_t step = 0; step < steps; step++) {
+        of[step] = (int32_t)builder->gain.n;
+        add_gains(builder, step);
     }
     of[steps] = (int32_t)builder->gain.n;
     return of;
@@ -174,11 +237,11 @@ static void list_items(Arena *arena, const Items *all, OrderProblem *problem)
     problem->kept = kept;
 }
 
-OrderProblem order_problem(Arena *a, const Items *all, bool by_row)
+OrderProblem order_problem(Arena *arena, const Items *all, bool by_row)
 {
-    Builder builder = { .arena = a, .all = all, .by_row = by_row };
+    Builder builder = { .arena = arena, .all = all, .by_row = by_row };
     OrderProblem problem = { .steps = (int32_t)all->program->step.n };
-    list_items(a, all, &problem);
+    list_items(arena, all, &problem);
     builder.maker = list_steps(&builder, true);
     builder.user = list_steps(&builder, false);
     problem.before_of = list_before(&builder);
@@ -190,10 +253,10 @@ OrderProblem order_problem(Arena *a, const Items *all, bool by_row)
     return problem;
 }
 
-Order order_find(Arena *a, const Items *all, bool by_row, int64_t work)
+Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work)
 {
     if (all->control || !all->program->step.n)
         return (Order){ 0 };
-    const OrderProblem problem = order_problem(a, all, by_row);
-    return order_search(a, &problem, work);
+    const OrderProblem problem = order_problem(arena, all, by_row);
+    return order_search(arena, &problem, work);
 }

@@ -18,12 +18,12 @@ typedef struct OrderGain {
 typedef struct OrderProblem {
     int32_t steps, items;
     const int64_t *size; /* of items, bytes; 0: takes no room here */
-    const bool *given,
-        *kept; /* items there before the first step, and after the last; NULL: none */
+    /* items there before the first step, and after the last; NULL: none */
+    const bool *given, *kept;
     const int32_t *before_of, *before; /* steps that must come before it */
-    const int32_t *touch_of,
-        *touch; /* items it makes, writes or reads, each once: alive from the
-                                          first to the last that touches them */
+    /* items it makes, writes or reads, each once: alive from the first to the last that touches
+     * them */
+    const int32_t *touch_of, *touch;
     const int32_t *gain_of;
     const OrderGain *gain;
 } OrderProblem;
@@ -31,9 +31,9 @@ typedef struct OrderProblem {
 typedef struct Order {
     /* old numbers in the new order; NULL: the given order stays */
     int32_t *step;
-    int64_t given,
-        peak;      /* most bytes alive, in the given order and in the new one */
-    int64_t bound; /* proved: no order needs less */
+    /* most bytes alive, in the given order and in the new one */
+    int64_t given, peak;
+    int64_t bound;  /* proved: no order needs less */
     int64_t states; /* looked at */
 } Order;
 

@@ -13,13 +13,13 @@
 static const int64_t MOST_NEED = (int64_t)1 << 60;
 
 typedef struct Need {
-    int64_t peak,
-        left; /* bytes: while what leads to the step is made, and after it */
+    /* bytes: while what leads to the step is made, and after it */
+    int64_t peak, left;
     int32_t step;
 } Need;
 
 typedef struct Quick {
-    Search *q;
+    Search *search;
     Need *need;   /* by step of the stretch */
     Need *sorted; /* what a step reads, the first to be made first */
     /* the same of all steps: before[] of the problem, in the order to be made */
@@ -40,77 +40,94 @@ static int by_need(const void *a, const void *b)
 }
 
 /* The bytes that come to life in a step of the given order. */
-static int64_t bytes_made(const Search *search, int32_t s)
+static int64_t bytes_made(const Search *search, int32_t step)
 {
     const OrderProblem *problem = search->p;
+    const int32_t end = problem->touch_of[step + 1];
     int64_t made = 0;
-    for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1]; k++)
-        made += search->rank[k] ? 0 : problem->size[problem->touch[k]];
+    for (int32_t k = problem->touch_of[step]; k < end; k++) {
+        const int32_t item = problem->touch[k];
+        if (!search->rank[k])
+            made += problem->size[item];
+    }
     return made;
 }
 
 /* What the step reads within the stretch, the first to be made first; returns how many. */
-static int32_t sort_read(Quick *w, int32_t step)
+static int32_t sort_read(Quick *quick, int32_t step)
 {
-    const OrderProblem *problem = w->q->p;
+    const OrderProblem *problem = quick->search->p;
     const int32_t first = problem->before_of[step];
-    const int32_t n = problem->before_of[step + 1] - first;
+    const int32_t end = problem->before_of[step + 1];
+    Need *sorted = quick->sorted;
     int32_t inside = 0;
-    for (int32_t k = first; k < first + n; k++) {
-        const int32_t before = problem->before[k] - w->q->first;
-        if (before >= 0)
-            w->sorted[inside++] = w->need[before];
+    for (int32_t k = first; k < end; k++) {
+        const int32_t before = problem->before[k] - quick->search->first;
+        if (before < 0)
+            continue;
+        sorted[inside] = quick->need[before];
+        inside++;
     }
     if (inside > 1)
-        qsort(w->sorted, (size_t)inside, sizeof *w->sorted, by_need);
-    for (int32_t k = 0; k < n; k++)
-        w->from[first + k] = k < inside ? w->sorted[k].step : -1;
+        qsort(sorted, (size_t)inside, sizeof *sorted, by_need);
+    int32_t *from = quick->from + first;
+    for (int32_t k = 0; k < end - first; k++)
+        from[k] = k < inside ? sorted[k].step : -1;
     return inside;
 }
 
-static void weigh(Quick *w, int32_t step)
+static void weigh(Quick *quick, int32_t step)
 {
-    const int32_t inside = sort_read(w, step);
+    const int32_t inside = sort_read(quick, step);
+    const int64_t made = bytes_made(quick->search, step);
     int64_t held = 0;
     int64_t peak = 0;
     for (int32_t k = 0; k < inside; k++) {
-        const Need *need = w->sorted + k;
-        peak = i64_max(peak, i64_min(MOST_NEED, held + need->peak));
-        held = i64_min(MOST_NEED, held + need->left);
+        const Need *read = quick->sorted + k;
+        peak = i64_max(peak, i64_min(MOST_NEED, held + read->peak));
+        held = i64_min(MOST_NEED, held + read->left);
     }
-    const int64_t made = bytes_made(w->q, step);
-    const Need need = { i64_max(peak, held + made), made, step };
-    w->need[step - w->q->first] = need;
+    quick->need[step - quick->search->first] = (Need){
+        .peak = i64_max(peak, held + made),
+        .left = made,
+        .step = step,
+    };
 }
 
-static int32_t put_deep(Quick *w, int32_t goal, int32_t *order, int32_t n)
+/* A step whose reads are to be put before it. */
+static void push_step(Quick *quick, int32_t *depth, int32_t step)
 {
-    const OrderProblem *problem = w->q->p;
+    quick->seen[step - quick->search->first] = true;
+    quick->stack[*depth] = step;
+    quick->at[*depth] = quick->search->p->before_of[step];
+    *depth += 1;
+}
+
+static int32_t put_deep(Quick *quick, int32_t goal, int32_t *order, int32_t n)
+{
+    const Search *search = quick->search;
     int32_t depth = 0;
-    w->stack[depth] = goal;
-    w->at[depth++] = problem->before_of[goal];
-    w->seen[goal - w->q->first] = true;
+    push_step(quick, &depth, goal);
     while (depth) {
-        const int32_t s = w->stack[depth - 1];
-        const int32_t k = w->at[depth - 1]++;
-        if (k == problem->before_of[s + 1]) {
-            order[n++] = s;
+        const int32_t step = quick->stack[depth - 1];
+        const int32_t k = quick->at[depth - 1]++;
+        if (k == search->p->before_of[step + 1]) {
+            order[n++] = step;
             depth--;
             continue;
         }
-        const int32_t t = w->from[k];
-        if (t < 0 || w->seen[t - w->q->first])
-            continue;
-        w->seen[t - w->q->first] = true;
-        w->stack[depth] = t;
-        w->at[depth++] = problem->before_of[t];
+        const int32_t before = quick->from[k];
+        if (before >= 0 && !quick->seen[before - search->first])
+            push_step(quick, &depth, before);
     }
     return n;
 }
 
-static bool is_last(const Search *search, int32_t s)
+/* Does no step of the stretch come after it? */
+static bool is_last(const Search *search, int32_t step)
 {
-    for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
+    const int32_t end = search->after_of[step + 1];
+    for (int32_t k = search->after_of[step]; k < end; k++)
         if (search->after[k] < search->end)
             return false;
     return true;
@@ -118,41 +135,72 @@ static bool is_last(const Search *search, int32_t s)
 
 static Quick quick_new(Search *search)
 {
+    const OrderProblem *problem = search->p;
+    Arena *arena = search->arena;
     const int32_t n = search->end - search->first;
-    const int32_t all = search->p->before_of[search->p->steps];
+    const int32_t reads = problem->before_of[problem->steps];
     return (Quick){
-        .q = search,
-        .need = NEW_ARRAY(search->arena, Need, n),
-        .sorted = NEW_ARRAY(search->arena, Need, n),
-        .from = NEW_ARRAY(search->arena, int32_t, all + 1),
-        .stack = NEW_ARRAY(search->arena, int32_t, n + 1),
-        .at = NEW_ARRAY(search->arena, int32_t, n + 1),
-        .seen = NEW_ARRAY(search->arena, bool, n),
+        .search = search,
+        .need = NEW_ARRAY(arena, Need, n),
+        .sorted = NEW_ARRAY(arena, Need, n),
+        .from = NEW_ARRAY(arena, int32_t, reads + 1),
+        .stack = NEW_ARRAY(arena, int32_t, n + 1),
+        .at = NEW_ARRAY(arena, int32_t, n + 1),
+        .seen = NEW_ARRAY(arena, bool, n),
     };
 }
 
-/* Results first that need most. */
-static void depth_first(Search *search, int32_t *order)
+/* The results of the stretch, those first that need most; returns how many. */
+static int32_t sort_results(Quick *quick)
 {
-    Quick w = quick_new(search);
-    int32_t goals = 0;
-    int32_t put = 0;
-    for (int32_t s = search->first; s < search->end; s++)
-        weigh(&w, s);
-    for (int32_t s = search->first; s < search->end; s++)
-        if (is_last(search, s))
-            w.sorted[goals++] = w.need[s - search->first];
-    if (goals > 1)
-        qsort(w.sorted, (size_t)goals, sizeof *w.sorted, by_need);
-    for (int32_t k = 0; k < goals; k++)
-        put = put_deep(&w, w.sorted[k].step, order, put);
+    const Search *search = quick->search;
+    Need *sorted = quick->sorted;
+    int32_t results = 0;
+    for (int32_t step = search->first; step < search->end; step++) {
+        if (!is_last(search, step))
+            continue;
+        sorted[results] = quick->need[step - search->first];
+        results++;
+    }
+    if (results > 1)
+        qsort(sorted, (size_t)results, sizeof *sorted, by_need);
+    return results;
 }
 
-static void run_if_free(Search *search, int32_t s)
+static void depth_first(Search *search, int32_t *order)
 {
-    const Effect effect = order_effect(search, s);
+    Quick quick = quick_new(search);
+    for (int32_t step = search->first; step < search->end; step++)
+        weigh(&quick, step);
+    const int32_t results = sort_results(&quick);
+    int32_t put = 0;
+    for (int32_t k = 0; k < results; k++)
+        put = put_deep(&quick, quick.sorted[k].step, order, put);
+}
+
+/* Is the step of the stretch, not done and waiting for nothing? */
+static bool is_ready(const Search *search, int32_t step)
+{
+    return step < search->end && !search->waiting[step] &&
+           !order_is_done(search, step);
+}
+
+static void run_if_free(Search *search, int32_t step)
+{
+    const Effect effect = order_effect(search, step);
     if (effect.during <= search->peak && effect.after <= search->live)
-        order_run(search, s, effect);
+        order_run(search, step, effect);
+}
+
+/* What the step made ready and what sets bytes free. */
+static void run_after(Search *search, int32_t step)
+{
+    const int32_t end = search->after_of[step + 1];
+    for (int32_t k = search->after_of[step]; k < end; k++) {
+        const int32_t after = search->after[k];
+        if (is_ready(search, after))
+            run_if_free(search, after);
+    }
 }
 
 /* Runs the order; early: what a step makes ready and what sets bytes free goes before the next. */
@@ -162,16 +210,12 @@ static int64_t run_order(Search *search, int64_t live, const int32_t *order,
     const int32_t n = search->end - search->first;
     order_open_stretch(search, live, live);
     for (int32_t i = 0; i < n; i++) {
+        const int32_t step = order[i];
         int32_t looked = search->n_path;
-        if (!order_is_done(search, order[i]))
-            order_run(search, order[i], order_effect(search, order[i]));
+        if (!order_is_done(search, step))
+            order_run(search, step, order_effect(search, step));
         for (; early && looked < search->n_path; looked++)
-            for (int32_t k = search->after_of[search->path[looked]];
-                 k < search->after_of[search->path[looked] + 1]; k++)
-                if (search->after[k] < search->end &&
-                    !search->waiting[search->after[k]] &&
-                    !order_is_done(search, search->after[k]))
-                    run_if_free(search, search->after[k]);
+            run_after(search, search->path[looked]);
     }
     return search->peak;
 }
@@ -186,8 +230,8 @@ int64_t order_quick(Search *search, int64_t live, int64_t limit, int32_t *order)
         as_given[i] = search->first + i;
     depth_first(search, by_depth);
     for (int k = 0; k < 3; k++) {
-        const int64_t peak =
-            run_order(search, live, k ? by_depth : as_given, k != 1);
+        const int32_t *next = k ? by_depth : as_given;
+        const int64_t peak = run_order(search, live, next, k != 1);
         if (peak < limit) {
             limit = peak;
             memcpy(order, search->path, (size_t)n * sizeof *order);
