@@ -18,13 +18,26 @@ static bool better(const Best *a, const Best *b, bool by_cost)
 /* What a path is asked to have little of. */
 static int64_t cost_of(const Finder *finder, const Edge *edge)
 {
-    return finder->opt->tight ? edge->bytes / 16 * (edge->to - edge->from)
-                              : edge->cost;
+    if (!finder->opt->tight)
+        return edge->cost;
+    return edge->bytes / 16 * (edge->to - edge->from);
 }
 
 static int64_t work_of(const Finder *finder, const Edge *edge)
 {
     return edge->strip ? strip_of_edge(finder, edge)->work : 0;
+}
+
+/* The path to where the edge begins, and the edge. */
+static Best led_on(const Finder *finder, const Best *before, int32_t number)
+{
+    const Edge *edge = finder->edge.at + number;
+    return (Best){
+        .peak = i64_max(before->peak, edge->bytes),
+        .work = before->work + work_of(finder, edge),
+        .cost = before->cost + cost_of(finder, edge),
+        .edge = number,
+    };
 }
 
 static Best best_into(const Finder *finder, int32_t to, int64_t limit,
@@ -37,12 +50,7 @@ static Best best_into(const Finder *finder, int32_t to, int64_t limit,
         if ((limit && edge->bytes > limit) || (exact && !edge->exact) ||
             before->peak >= NEVER)
             continue;
-        const Best by = {
-            .peak = i64_max(before->peak, edge->bytes),
-            .work = before->work + work_of(finder, edge),
-            .cost = before->cost + cost_of(finder, edge),
-            .edge = k,
-        };
+        const Best by = led_on(finder, before, k);
         if (least.edge < 0 || better(&by, &least, limit > 0))
             least = by;
     }
@@ -70,15 +78,21 @@ void finder_forget_grown(Finder *finder)
     finder->grown.n = 0;
 }
 
+/* Has the edge grown, or the path to where it begins changed? */
+static bool has_changed(const Finder *finder, int32_t number)
+{
+    if (number < 0)
+        return false;
+    const Edge *edge = finder->edge.at + number;
+    return edge->grown || finder->changed[edge->from];
+}
+
 /* Without a limit costs may be old ones: they only decide between equals. */
 void finder_mend_path(Finder *finder, int64_t limit, Best *best)
 {
     finder->looking -= finder->steps;
     for (int32_t to = 1; to <= finder->steps; to++) {
-        const int32_t last = best[to].edge;
-        finder->changed[to] =
-            last >= 0 && (finder->edge.at[last].grown ||
-                          finder->changed[finder->edge.at[last].from]);
+        finder->changed[to] = has_changed(finder, best[to].edge);
         if (!finder->changed[to])
             continue;
         finder->looking -= finder->into_end[to] - finder->into[to];
@@ -91,14 +105,16 @@ void finder_mend_path(Finder *finder, int64_t limit, Best *best)
 
 bool finder_settle_path(Finder *finder, const Best *best)
 {
-    for (int32_t k = finder->steps; k > 0;
-         k = finder->edge.at[best[k].edge].from) {
-        Edge *edge = finder->edge.at + best[k].edge;
+    int32_t place = finder->steps;
+    while (place > 0) {
+        const int32_t number = best[place].edge;
+        Edge *edge = finder->edge.at + number;
+        place = edge->from;
         if (edge->exact)
             continue;
         finder_settle(finder, edge);
         edge->grown = true;
-        VEC_PUSH(finder->arena, &finder->grown, best[k].edge);
+        VEC_PUSH(finder->arena, &finder->grown, number);
     }
     return finder->grown.n;
 }
@@ -119,10 +135,14 @@ void finder_drop_edges(Finder *finder, int64_t most)
 {
     finder_forget_grown(finder);
     for (int32_t to = 1; to <= finder->steps; to++) {
-        int32_t n = finder->into[to];
-        for (int32_t k = n; k < finder->into_end[to]; k++)
-            if (finder->edge.at[k].bytes <= most || finder->edge.at[k].exact)
-                finder->edge.at[n++] = finder->edge.at[k];
-        finder->into_end[to] = n;
+        int32_t kept = finder->into[to];
+        for (int32_t k = kept; k < finder->into_end[to]; k++) {
+            const Edge *edge = finder->edge.at + k;
+            if (edge->bytes > most && !edge->exact)
+                continue;
+            finder->edge.at[kept] = *edge;
+            kept++;
+        }
+        finder->into_end[to] = kept;
     }
 }

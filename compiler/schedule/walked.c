@@ -25,12 +25,16 @@ Walked *walked_new(Arena *arena, size_t steps)
 
 WalkedRange *walked_find(Walked *walked, uint64_t key)
 {
-    WalkedRange *r = walked->range + (key & (walked->room - 1));
-    if (r->key != key)
-        *r = (WalkedRange){ .key = key,
-                            .bytes = WALKED_NOT,
-                            .beyond = WALKED_NOT };
-    return r;
+    const uint64_t mask = walked->room - 1;
+    WalkedRange *range = walked->range + (key & mask);
+    const WalkedRange unknown = {
+        .key = key,
+        .bytes = WALKED_NOT,
+        .beyond = WALKED_NOT,
+    };
+    if (range->key != key)
+        *range = unknown;
+    return range;
 }
 
 /* splitmix64 of what there is so far and one number more. */
@@ -44,87 +48,122 @@ static uint64_t mix(uint64_t key, int64_t number)
 
 static uint64_t mix_rule(uint64_t key, const RowRule *rule, int32_t units)
 {
-    key = mix(mix(mix(mix(key, rule->kind), rule->stride), rule->pad),
-              rule->extent);
-    for (int32_t u = 0; rule->kind == ROWS_TABLE && u < units; u++)
-        key = mix(mix(key, rule->table[u].lo), rule->table[u].hi);
+    key = mix(key, rule->kind);
+    key = mix(key, rule->stride);
+    key = mix(key, rule->pad);
+    key = mix(key, rule->extent);
+    if (rule->kind != ROWS_TABLE)
+        return key;
+    for (int32_t unit = 0; unit < units; unit++) {
+        const Rows *rows = rule->table + unit;
+        key = mix(key, rows->lo);
+        key = mix(key, rows->hi);
+    }
     return key;
 }
 
-static uint64_t item_key(const Item *it)
+static uint64_t item_key(const Item *item)
 {
-    const int flags = it->whole | it->scratch << 1 | it->outside << 2;
-    const uint64_t key = mix(mix((uint64_t)flags, it->rows), it->row_bytes);
-    return mix(mix(key, it->size), tensor_bytes(it->root));
+    uint64_t key = item->whole;
+    key |= (uint64_t)item->scratch << 1;
+    key |= (uint64_t)item->outside << 2;
+    key = mix(key, item->rows);
+    key = mix(key, item->row_bytes);
+    key = mix(key, item->size);
+    return mix(key, tensor_bytes(item->root));
+}
+
+static int touch_flags(const Touch *touch)
+{
+    const Operand *operand = touch->operand;
+    int flags = operand->write;
+    flags |= touch->by_row << 1;
+    flags |= touch->all_units << 2;
+    flags |= operand->scratch << 3;
+    flags |= reuse_in_place(operand->reuse) << 4;
+    return flags;
 }
 
 static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
 {
-    const Operand *o = touch->operand;
-    const int flags = o->write | touch->by_row << 1 | touch->all_units << 2 |
-                      o->scratch << 3 | reuse_in_place(o->reuse) << 4;
-    key = mix(mix(mix(key, flags), touch->row0), o->rows);
-    if (o->part)
-        key =
-            mix(mix(key, touch->lane), o->part * dtype_bits(o->tensor->dtype));
-    return o->write ? key : mix_rule(key, &o->rule, units);
+    const Operand *operand = touch->operand;
+    key = mix(key, touch_flags(touch));
+    key = mix(key, touch->row0);
+    key = mix(key, operand->rows);
+    if (operand->part) {
+        const int bits = dtype_bits(operand->tensor->dtype);
+        key = mix(key, touch->lane);
+        key = mix(key, operand->part * bits);
+    }
+    return operand->write ? key : mix_rule(key, &operand->rule, units);
 }
 
-static uint64_t step_key(const Items *all, int32_t s, int32_t pixels)
+static uint64_t step_key(const Items *all, int32_t number, int32_t pixels)
 {
-    const Step *step = all->program->step.at[s];
+    const Step *step = items_step(all, number);
     const int flags = step->accumulates | step->pushed << 1;
-    uint64_t key = mix(mix((uint64_t)all->align, step->units), flags);
+    const Touch *end = touch_end(all, number);
+    uint64_t key = mix((uint64_t)all->align, step->units);
+    key = mix(key, flags);
     key = mix(key, stream_burst(step, pixels));
-    for (const Touch *t = touch_begin(all, s); t < touch_end(all, s); t++)
-        key = mix_touch(key, t, step->units);
+    for (const Touch *touch = touch_begin(all, number); touch < end; touch++)
+        key = mix_touch(key, touch, step->units);
     return key;
 }
 
 WalkedKeys walked_keys(Arena *arena, const Items *all, int32_t pixels)
 {
-    const size_t steps = all->program->step.n;
+    const int32_t steps = (int32_t)all->program->step.n;
+    const size_t items = all->item.n;
     const WalkedKeys keys = {
         .step = NEW_ARRAY(arena, uint64_t, steps + 1),
-        .item = NEW_ARRAY(arena, uint64_t, all->item.n + 1),
-        .number = NEW_ARRAY(arena, int32_t, all->item.n + 1),
+        .item = NEW_ARRAY(arena, uint64_t, items + 1),
+        .number = NEW_ARRAY(arena, int32_t, items + 1),
     };
-    for (size_t s = 0; s < steps; s++)
-        keys.step[s] = step_key(all, (int32_t)s, pixels);
-    for (size_t i = 0; i < all->item.n; i++)
+    for (int32_t k = 0; k < steps; k++)
+        keys.step[k] = step_key(all, k, pixels);
+    for (size_t i = 0; i < items; i++)
         keys.item[i] = item_key(all->item.at + i);
     return keys;
 }
 
-/* Which of the range's touches is the first of its item, counted from 1. A number of an earlier
- * call never lies within the touches that this one has seen, or it would have been replaced. */
-static int32_t first_touch(const Touch *begin, const Touch *touch,
-                           const Touch *all, int32_t *number)
+/* Which of the touches from `from` to `touch`, counted from 1, is the first of the item whose
+ * number this is. A number of an earlier call never lies within the touches that this one has seen,
+ * or it would have been replaced. */
+static int32_t first_touch(int32_t from, int32_t touch, int32_t *number)
 {
-    const int32_t from = (int32_t)(begin - all) + 1;
-    const int32_t now = (int32_t)(touch - all) + 1;
-    if (number[touch->item] < from || number[touch->item] > now)
-        number[touch->item] = now;
-    return number[touch->item] - from;
+    if (*number < from || *number > touch)
+        *number = touch;
+    return *number - from;
+}
+
+/* What there is of an item, seen from steps [first, end). */
+static uint64_t mix_life(uint64_t key, const Item *item, int32_t first,
+                         int32_t end)
+{
+    const bool before = item->first < first;
+    const bool behind = item->end > end;
+    key = mix(key, item->lent ? item->lent - first : 0);
+    return mix(key, before | behind << 1);
 }
 
 uint64_t walked_key(const Items *all, int32_t first, int32_t end,
                     const WalkedKeys *keys)
 {
-    const Touch *begin = touch_begin(all, first);
+    const int32_t from = all->touch_of[first];
+    int32_t touch = from;
     uint64_t key = mix(0, end - first);
-    for (int32_t s = first; s < end; s++) {
-        key = mix(key, (int64_t)keys->step[s]);
-        for (const Touch *t = touch_begin(all, s); t < touch_end(all, s); t++) {
-            const int32_t at =
-                first_touch(begin, t, all->touch.at, keys->number);
-            const Item *it = all->item.at + t->item;
-            key = mix(key, at);
-            if (at != (int32_t)(t - begin))
+    for (int32_t step = first; step < end; step++) {
+        key = mix(key, (int64_t)keys->step[step]);
+        for (; touch < all->touch_of[step + 1]; touch++) {
+            const int32_t item = all->touch.at[touch].item;
+            int32_t *number = keys->number + item;
+            const int32_t met = first_touch(from + 1, touch + 1, number);
+            key = mix(key, met);
+            if (met != touch - from)
                 continue;
-            key = mix(key, (int64_t)keys->item[t->item]);
-            key = mix(key, it->lent ? it->lent - first : 0);
-            key = mix(key, (it->first < first) | (it->end > end) << 1);
+            key = mix(key, (int64_t)keys->item[item]);
+            key = mix_life(key, all->item.at + item, first, end);
         }
     }
     return key;
