@@ -148,18 +148,19 @@ static void add_slot(Frontier *frontier, const Point *point, const Slot *slot,
                      Strips *strips, int32_t *number, Steps *out)
 {
     Arena *arena = point->form->graph->arena;
-    int32_t width = 0;
+    StripRange range;
     for (int32_t k = slot->first; !slot->cut.n && k < slot->end; k++)
         VEC_PUSH(arena, &out->step, point->form->step.at[k]);
     if (!slot->cut.n)
         return;
     if (!strips->all)
         *strips = strips_new(frontier->arena, point->all);
-    strip_result(strips, slot->first, slot->end, &width);
-    for (int32_t k = 0; k < slot->cut.n; k++)
-        strip_steps(strips, arena, point->form, slot->first, slot->end,
-                    slot->result, strip_columns(width, slot->cut, k), ++*number,
-                    out);
+    strip_range(strips, slot->first, slot->end, &range);
+    for (int32_t k = 0; k < slot->cut.n; k++) {
+        const Columns y = strip_columns(&range, slot->cut, k);
+        *number += 1;
+        strip_steps(strips, arena, point->form, &range, y, *number, out);
+    }
 }
 
 static Program *program_of(Frontier *frontier, const Point *point)

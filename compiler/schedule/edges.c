@@ -115,28 +115,26 @@ static int64_t macs_of_range(const Finder *finder, const Range *range)
 /* The range in ever narrower strips, while they take fewer bytes. */
 static void add_strips_of(Finder *finder, const Range *range)
 {
-    int32_t width;
-    const int32_t result =
-        strip_result(&finder->strips, range->from, range->to, &width);
-    if (result < 0)
+    Strips *strips = &finder->strips;
+    StripEdge edge = { 0 };
+    if (!strip_range(strips, range->from, range->to, &edge.range))
         return;
     const Stream least = least_rings(finder, range->from, range->to);
     const int64_t around = finder_around(finder, range->from, range->to);
     const int64_t macs = macs_of_range(finder, range);
     int64_t narrowest = INT64_MAX;
-    Cut cut = { 0 };
-    while (strip_next(&finder->strips, &least, result, &cut) &&
-           cut.n * (range->to - range->from) <= MOST_STRIP_STEPS) {
-        int64_t bytes, all;
-        if (!strip_price(&finder->strips, &least, result, cut, &bytes, &all) ||
-            all > MOST_STRIP_WORK * macs)
+    while (strip_next(strips, &edge.range, &least, &edge.cut) &&
+           edge.cut.n * (range->to - range->from) <= MOST_STRIP_STEPS) {
+        StripPrice price;
+        if (!strip_price(strips, &edge.range, &least, edge.cut, &price) ||
+            price.macs > MOST_STRIP_WORK * macs)
             break;
-        if (bytes >= narrowest)
+        if (price.bytes >= narrowest)
             continue;
-        narrowest = bytes;
-        if (bytes + around < range->worst)
-            add_strip_edge(finder, range, bytes + around,
-                           (StripEdge){ cut, result, i64_max(all - macs, 0) });
+        narrowest = price.bytes;
+        edge.work = i64_max(price.macs - macs, 0);
+        if (price.bytes + around < range->worst)
+            add_strip_edge(finder, range, price.bytes + around, edge);
     }
 }
 

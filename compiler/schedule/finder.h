@@ -12,10 +12,10 @@ enum { MOST_CROSSING = 24 };
 /* More than any peak or cost. */
 #define NEVER (INT64_MAX / 4)
 
-/* A range in strips of item `result`. */
+/* A range in strips. */
 typedef struct StripEdge {
     Cut cut;
-    int32_t result;
+    StripRange range;
     /* MACs of strips beyond those of the range; 0 where they leave out columns that nobody reads.
      */
     int64_t work;

@@ -61,7 +61,6 @@ static Schedule take(Finder *finder, const Best *best)
             .end = edge->to,
             .stream = edge->stream,
             .cut = strip ? strip->cut : (Cut){ 0 },
-            .result = strip ? strip->result : 0,
             .bytes = edge->bytes,
         };
         VEC_PUSH(finder->arena, &schedule.slot, slot);

@@ -11,8 +11,7 @@
 typedef struct Slot {
     int32_t first, end;
     Stream *stream; /* NULL: layer by layer, or in strips */
-    Cut cut;        /* n > 0: to be made in so many strips of item `result` */
-    int32_t result;
+    Cut cut;        /* n > 0: to be made in so many strips */
     int64_t bytes; /* alive in it, by the count of Schedule.peak */
 } Slot;
 

@@ -17,12 +17,11 @@ static int64_t stream_peak(const Finder *finder, const Stream *stream)
 static void settle_strips(Finder *finder, Edge *edge, const Stream *whole)
 {
     const StripEdge *strip = strip_of_edge(finder, edge);
-    int64_t bytes, macs;
-    if (!strip_price(&finder->strips, whole, strip->result, strip->cut, &bytes,
-                     &macs))
+    StripPrice price;
+    if (!strip_price(&finder->strips, &strip->range, whole, strip->cut, &price))
         return;
-    bytes += finder_around(finder, edge->from, edge->to);
-    edge->bytes = i64_min(edge->bytes, bytes);
+    const int64_t around = finder_around(finder, edge->from, edge->to);
+    edge->bytes = i64_min(edge->bytes, price.bytes + around);
 }
 
 static void take_stream(Finder *finder, Edge *edge, Stream *stream)

@@ -1,151 +1,188 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which columns of its tensors a range needs, and the steps made for them. A strip of a tensor is a
- * part of its rows. */
+ * Which columns of its tensors a range needs, what strips of it take, and which are worth trying.
+ */
 #include "schedule/strip.h"
-
-#include <assert.h>
 
 #include "base/size.h"
 
-/* ---- ranges ---- */
-
 enum { MOST_ROUNDS = 4 };
 
-/* What a strip of the result takes of an operand. */
-typedef enum Relation {
-    TAKES_ALL,   /* all of it, or the operand has no columns */
-    TAKES_SAME,  /* the result's columns, from the first of them on */
-    TAKES_FOUND, /* those that the kernel finds */
-} Relation;
+/* ---- columns ---- */
 
-static Relation relation(const Strips *strips, int32_t index, int k)
+StripTakes strip_relation(const Strips *strips, int32_t number, int k)
 {
-    const Step *step = strips->all->program->step.at[index];
-    const ColumnRule *rule = strips->rule + index;
-    const Operand *o = step->operand + k;
-    const bool by_row = o->rows == step->units;
+    const Step *step = items_step(strips->all, number);
+    const ColumnRule *rule = strips->rule + number;
+    const Operand *operand = step->operand + k;
+    const bool by_row = operand->rows == step->units;
     if (rule->planes)
         return k == 1 && by_row ? TAKES_SAME : TAKES_ALL;
     if (k == 0)
         return TAKES_SAME;
     if (k == 1 && rule->kind != COLUMNS_SAME)
         return TAKES_FOUND;
-    if (!by_row || o->rule.kind != ROWS_SAME ||
-        operand_width(o) != operand_width(step->operand))
+    if (!by_row || operand->rule.kind != ROWS_SAME ||
+        operand_width(operand) != operand_width(step->operand))
         return TAKES_ALL;
     return TAKES_SAME;
 }
 
-static Columns columns_hull(Columns a, Columns b)
+static StripTakes relation_of(const Strips *strips, const Touch *touch)
 {
-    if (a.lo >= a.hi)
-        return b;
+    const Step *step = items_step(strips->all, touch->step);
+    const int k = (int)(touch->operand - step->operand);
+    return strip_relation(strips, touch->step, k);
+}
+
+static Columns columns_hull(Columns x, Columns y)
+{
+    if (x.lo >= x.hi)
+        return y;
     return (Columns){
-        (int32_t)i64_min(a.lo, b.lo),
-        (int32_t)i64_max(a.hi, b.hi),
+        .lo = (int32_t)i64_min(x.lo, y.lo),
+        .hi = (int32_t)i64_max(x.hi, y.hi),
     };
 }
 
 Strips strips_new(Arena *arena, const Items *all)
 {
-    Strips strips = { .all = all };
-    strips.parted = NEW_ARRAY(arena, bool, all->item.n + 1);
-    strips.of_item = NEW_ARRAY(arena, Columns, all->item.n + 1);
-    strips.of_step = NEW_ARRAY(arena, Columns, all->program->step.n + 1);
-    strips.rule = NEW_ARRAY(arena, ColumnRule, all->program->step.n + 1);
-    for (size_t i = 0; i < all->program->step.n; i++)
-        strips.rule[i] = rules_columns(all->program->step.at[i]);
-    for (size_t i = 0; i < all->touch.n; i++)
-        if (all->touch.at[i].operand->part)
-            strips.parted[all->touch.at[i].item] = true;
+    const int32_t steps = (int32_t)all->program->step.n;
+    const Strips strips = {
+        .all = all,
+        .parted = NEW_ARRAY(arena, bool, all->item.n + 1),
+        .rule = NEW_ARRAY(arena, ColumnRule, steps + 1),
+        .of_item = NEW_ARRAY(arena, Columns, all->item.n + 1),
+        .of_step = NEW_ARRAY(arena, Columns, steps + 1),
+    };
+    for (int32_t k = 0; k < steps; k++)
+        strips.rule[k] = rules_columns(items_step(all, k));
+    for (size_t k = 0; k < all->touch.n; k++) {
+        const Touch *touch = all->touch.at + k;
+        if (touch->operand->part)
+            strips.parted[touch->item] = true;
+    }
     return strips;
 }
 
 static bool is_image(const Operand *operand)
 {
-    const Shape *s = &operand->tensor->shape;
-    return s->rank >= 3 && s->dim[s->rank - 1] == operand->pixel &&
-           s->dim[s->rank - 2] == operand_width(operand) &&
-           !operand->tensor->view_of && !operand->pitch;
+    const Tensor *tensor = operand->tensor;
+    const Shape *shape = &tensor->shape;
+    if (shape->rank < 3 || tensor->view_of || operand->pitch)
+        return false;
+    const int64_t channels = shape->dim[shape->rank - 1];
+    const int64_t columns = shape->dim[shape->rank - 2];
+    return channels == operand->pixel && columns == operand_width(operand);
+}
+
+/* Are all operands that are cut images? */
+static bool all_images(const Strips *strips, int32_t number)
+{
+    const Step *step = items_step(strips->all, number);
+    for (int k = 0; k < step->n_operand; k++) {
+        const Operand *operand = step->operand + k;
+        if (!operand->tensor || operand->scratch)
+            continue;
+        if (strip_relation(strips, number, k) != TAKES_ALL &&
+            !is_image(operand))
+            return false;
+    }
+    return true;
 }
 
 bool strip_takes(const Strips *strips, int32_t step)
 {
-    const Step *other = strips->all->program->step.at[step];
+    const Step *other = items_step(strips->all, step);
     const ColumnRule *rule = strips->rule + step;
-    if (rule->kind == COLUMNS_NONE || other->n_out != 1 || other->accumulates ||
-        other->piece || !stream_takes(strips->all, step))
+    if (rule->kind == COLUMNS_NONE || other->n_out != 1)
         return false;
-    if (!rule->planes &&
-        (other->units != other->operand->rows || !other->operand->strided))
+    if (other->accumulates || other->piece || !stream_takes(strips->all, step))
         return false;
-    for (int k = 0; k < other->n_operand; k++)
-        if (other->operand[k].tensor && !other->operand[k].scratch &&
-            relation(strips, step, k) && !is_image(other->operand + k))
-            return false;
-    return true;
+    const Operand *result = other->operand;
+    if (!rule->planes && (other->units != result->rows || !result->strided))
+        return false;
+    return all_images(strips, step);
 }
+
+/* ---- ranges ---- */
 
 /* Can strips of the item be made in full rows, or where nobody looks? */
 static bool leaves(const Strips *strips, const Touch *touch, int32_t first)
 {
-    const Item *it = strips->all->item.at + touch->item;
+    const Item *item = touch_item(strips->all, touch);
     if (strips->rule[touch->step].planes)
-        return it->outside;
-    return it->first >= first && !strips->parted[touch->item] &&
+        return item->outside;
+    return item->first >= first && !strips->parted[touch->item] &&
            touch->by_row && !touch->all_units;
 }
 
-int32_t strip_result(const Strips *strips, int32_t first, int32_t end,
-                     int32_t *columns)
+/* Adds the item of a touch that others than the range use; false: it cannot be its one result. */
+static bool add_result(const Strips *strips, const Touch *touch,
+                       StripRange *range)
 {
-    int32_t result = -1;
-    for (int32_t k = first; k < end; k++)
-        for (const Touch *t = touch_begin(strips->all, k);
-             t < touch_end(strips->all, k); t++) {
-            const Item *it = strips->all->item.at + t->item;
-            if (!t->operand->write || (it->first >= first && it->end <= end))
-                continue;
-            const Step *by = strips->all->program->step.at[k];
-            if (result >= 0 || !leaves(strips, t, first))
-                return -1;
-            result = t->item;
-            *columns = operand_width(by->operand + strips->rule[k].planes);
-        }
-    for (int32_t k = first; result >= 0 && k < end; k++)
-        for (const Touch *t = touch_begin(strips->all, k);
-             t < touch_end(strips->all, k); t++)
-            if (t->item == result && t->operand->read)
-                return -1;
-    return result;
+    const Step *step = items_step(strips->all, touch->step);
+    const ColumnRule *rule = strips->rule + touch->step;
+    if (range->result >= 0 || !leaves(strips, touch, range->first))
+        return false;
+    range->result = touch->item;
+    range->width = operand_width(step->operand + rule->planes);
+    return true;
 }
 
-Columns strip_columns(int32_t width, Cut cut, int32_t k)
+bool strip_range(const Strips *strips, int32_t first, int32_t end,
+                 StripRange *range)
 {
-    return (Columns){ k ? cut.first + (k - 1) * cut.each : 0,
-                      k == cut.n - 1 ? width : cut.first + k * cut.each };
+    const Touch *begin = touch_begin(strips->all, first);
+    const Touch *behind = touch_begin(strips->all, end);
+    *range = (StripRange){ .first = first, .end = end, .result = -1 };
+    for (const Touch *touch = begin; touch < behind; touch++) {
+        const Item *item = touch_item(strips->all, touch);
+        const bool inner = item->first >= first && item->end <= end;
+        if (!touch->operand->write || inner)
+            continue;
+        if (!add_result(strips, touch, range))
+            return false;
+    }
+    for (const Touch *touch = begin; touch < behind; touch++)
+        if (touch->item == range->result && touch->operand->read)
+            return false;
+    return range->result >= 0;
+}
+
+Columns strip_columns(const StripRange *range, Cut cut, int32_t k)
+{
+    Columns y = {
+        .lo = cut.first + (k - 1) * cut.each,
+        .hi = cut.first + k * cut.each,
+    };
+    if (k == 0)
+        y.lo = 0;
+    if (k == cut.n - 1)
+        y.hi = range->width;
+    return y;
 }
 
 static Columns find_by_taps(const ColumnRule *rule, Columns y)
 {
-    Columns all = { 0, 0 };
-    for (int32_t c = y.lo; c < y.hi; c++)
+    Columns found = { 0, 0 };
+    for (int32_t column = y.lo; column < y.hi; column++)
         for (int32_t k = 0; k < rule->extent; k++) {
-            const int32_t at = c + rule->pad - k * rule->dilation;
+            const int32_t at = column + rule->pad - k * rule->dilation;
             const int32_t x = at / rule->stride;
             if (at % rule->stride == 0)
-                all = columns_hull(all, (Columns){ x, x + 1 });
+                found = columns_hull(found, (Columns){ x, x + 1 });
         }
-    return all;
+    return found;
 }
 
 static Columns find_by_table(const ColumnRule *rule, Columns y)
 {
-    Columns all = { 0, 0 };
-    for (int32_t c = y.lo; c < y.hi; c++)
-        all = columns_hull(all,
-                           (Columns){ rule->table[c].lo, rule->table[c].hi });
-    return all;
+    Columns found = { 0, 0 };
+    for (int32_t column = y.lo; column < y.hi; column++) {
+        const Rows *entry = rule->table + column;
+        found = columns_hull(found, (Columns){ entry->lo, entry->hi });
+    }
+    return found;
 }
 
 /* Columns that columns y of the result need, before they are clipped. */
@@ -165,35 +202,46 @@ static Columns find_columns(const ColumnRule *rule, Columns y)
     }
 }
 
-static Columns needs(const Strips *strips, int32_t step, int k, Columns y)
+/* The columns that the step reads for those of its result. */
+static Columns columns_read(const Strips *strips, const Touch *touch)
 {
-    if (relation(strips, step, k) == TAKES_SAME)
+    const Columns y = strips->of_step[touch->step];
+    if (relation_of(strips, touch) == TAKES_SAME)
         return y;
-    const Operand *x = strips->all->program->step.at[step]->operand + k;
-    const Columns found = find_columns(strips->rule + step, y);
+    const Columns found = find_columns(strips->rule + touch->step, y);
+    const int32_t width = operand_width(touch->operand);
     return (Columns){
-        (int32_t)i64_max(found.lo, 0),
-        (int32_t)i64_min(found.hi, operand_width(x)),
+        .lo = (int32_t)i64_max(found.lo, 0),
+        .hi = (int32_t)i64_min(found.hi, width),
     };
 }
 
-static bool within(const Item *it, int32_t first, int32_t end)
+static bool touches_within(const Strips *strips, const StripRange *range,
+                           const Touch *touch)
 {
-    return it->first >= first && it->end <= end && !it->outside;
+    return strip_within(range, touch_item(strips->all, touch));
 }
 
-/* The step's result must have columns c, too; false: what leaves the range is what was asked for.
- */
-static bool widen(Strips *strips, int32_t step, int32_t first, int32_t end,
-                  Columns c)
+/* The item must have these columns, too; returns all that it has now. */
+static Columns add_columns(Strips *strips, int32_t item, Columns columns)
 {
-    for (const Touch *u = touch_begin(strips->all, step);
-         u < touch_end(strips->all, step); u++) {
-        if (!u->operand->write || u->operand->scratch)
+    Columns *all = strips->of_item + item;
+    *all = columns_hull(*all, columns);
+    return *all;
+}
+
+/* The step's result must have these columns, too; false: what leaves the range is what was asked
+ * for. */
+static bool widen(Strips *strips, const StripRange *range, int32_t step,
+                  Columns columns)
+{
+    for (const Touch *touch = touch_begin(strips->all, step);
+         touch < touch_end(strips->all, step); touch++) {
+        if (!touch->operand->write || touch->operand->scratch)
             continue;
-        if (!within(strips->all->item.at + u->item, first, end))
+        if (!touches_within(strips, range, touch))
             return false;
-        strips->of_item[u->item] = columns_hull(strips->of_item[u->item], c);
+        add_columns(strips, touch->item, columns);
     }
     return true;
 }
@@ -205,30 +253,38 @@ static bool same(Columns a, Columns b)
 
 /* A part of the pixels of a wider tensor can be narrowed to a strip of it, but not to some columns
  * of that: whoever reads or makes one goes over all columns that the strip has. */
-static bool reads_find(Strips *strips, int32_t step, int32_t first, int32_t end)
+static bool reads_part(const Strips *strips, const Touch *touch)
 {
-    const Step *other = strips->all->program->step.at[step];
-    for (const Touch *u = touch_begin(strips->all, step);
-         u < touch_end(strips->all, step); u++) {
-        const int k = (int)(u->operand - other->operand);
-        if (u->operand->write || u->operand->scratch)
+    return strips->parted[touch->item] &&
+           relation_of(strips, touch) == TAKES_SAME;
+}
+
+/* What a step reads must have the columns that it needs for its own; false: it cannot. */
+static bool read_finds(Strips *strips, const StripRange *range,
+                       const Touch *touch)
+{
+    const Columns y = strips->of_step[touch->step];
+    const bool inner = touches_within(strips, range, touch);
+    const bool exact = reads_part(strips, touch);
+    if (relation_of(strips, touch) == TAKES_ALL)
+        return !inner;
+    Columns read = columns_read(strips, touch);
+    if (columns_width(read) <= 0 || !touch->by_row || (exact && !inner))
+        return false;
+    if (inner)
+        read = add_columns(strips, touch->item, read);
+    if (!exact || same(read, y))
+        return true;
+    return widen(strips, range, touch->step, read);
+}
+
+static bool reads_find(Strips *strips, const StripRange *range, int32_t step)
+{
+    for (const Touch *touch = touch_begin(strips->all, step);
+         touch < touch_end(strips->all, step); touch++) {
+        if (touch->operand->write || touch->operand->scratch)
             continue;
-        const bool inner = within(strips->all->item.at + u->item, first, end);
-        const bool exact =
-            relation(strips, step, k) == TAKES_SAME && strips->parted[u->item];
-        if (relation(strips, step, k) == TAKES_ALL) {
-            if (inner)
-                return false;
-            continue;
-        }
-        Columns c = needs(strips, step, k, strips->of_step[step]);
-        if (c.lo >= c.hi || !u->by_row || (exact && !inner))
-            return false;
-        if (inner)
-            c = strips->of_item[u->item] =
-                columns_hull(strips->of_item[u->item], c);
-        if (exact && !same(c, strips->of_step[step]) &&
-            !widen(strips, step, first, end, c))
+        if (!read_finds(strips, range, touch))
             return false;
     }
     return true;
@@ -236,37 +292,46 @@ static bool reads_find(Strips *strips, int32_t step, int32_t first, int32_t end)
 
 /* Do all who write an item write the same columns, and those who read parts of one read them all?
  */
-static bool settled(const Strips *strips, int32_t first, int32_t end,
-                    int32_t result)
+static bool settled(const Strips *strips, const StripRange *range)
 {
-    for (const Touch *u = touch_begin(strips->all, first);
-         u < touch_begin(strips->all, end); u++) {
-        const Step *other = strips->all->program->step.at[u->step];
-        if (u->operand->scratch || u->item == result ||
-            !within(strips->all->item.at + u->item, first, end))
+    const Touch *end = touch_begin(strips->all, range->end);
+    for (const Touch *touch = touch_begin(strips->all, range->first);
+         touch < end; touch++) {
+        const Columns item = strips->of_item[touch->item];
+        const Columns y = strips->of_step[touch->step];
+        if (touch->operand->scratch || touch->item == range->result ||
+            !touches_within(strips, range, touch))
             continue;
-        const bool exact =
-            u->operand->write ||
-            (strips->parted[u->item] &&
-             relation(strips, u->step, (int)(u->operand - other->operand)) ==
-                 TAKES_SAME);
-        if (exact && !same(strips->of_item[u->item], strips->of_step[u->step]))
+        if (!touch->operand->write && !reads_part(strips, touch))
+            continue;
+        if (!same(item, y))
             return false;
     }
     return true;
 }
 
-static bool find_back(Strips *strips, int32_t first, int32_t end,
-                      int32_t result, Columns y)
+/* The step's columns are those of what it writes. */
+static void take_written(Strips *strips, const StripRange *range, int32_t step,
+                         Columns y)
 {
-    for (int32_t k = end - 1; k >= first; k--) {
-        for (const Touch *u = touch_begin(strips->all, k);
-             u < touch_end(strips->all, k); u++)
-            if (u->operand->write && !u->operand->scratch)
-                strips->of_step[k] =
-                    u->item == result ? y : strips->of_item[u->item];
-        if (strips->of_step[k].lo >= strips->of_step[k].hi ||
-            !reads_find(strips, k, first, end))
+    for (const Touch *touch = touch_begin(strips->all, step);
+         touch < touch_end(strips->all, step); touch++) {
+        if (!touch->operand->write || touch->operand->scratch)
+            continue;
+        Columns written = strips->of_item[touch->item];
+        if (touch->item == range->result)
+            written = y;
+        strips->of_step[step] = written;
+    }
+}
+
+static bool find_back(Strips *strips, const StripRange *range, Columns y)
+{
+    for (int32_t step = range->end - 1; step >= range->first; step--) {
+        take_written(strips, range, step, y);
+        if (columns_width(strips->of_step[step]) <= 0)
+            return false;
+        if (!reads_find(strips, range, step))
             return false;
     }
     return true;
@@ -274,245 +339,167 @@ static bool find_back(Strips *strips, int32_t first, int32_t end,
 
 /* Once from the end to the beginning is enough, but for parts. Where a part is made of others (a
  * dense block), columns would grow each time round. */
-bool strip_find(Strips *strips, int32_t first, int32_t end, int32_t result,
-                Columns y)
+bool strip_find(Strips *strips, const StripRange *range, Columns y)
 {
-    for (const Touch *u = touch_begin(strips->all, first);
-         u < touch_begin(strips->all, end); u++)
-        strips->of_item[u->item] = (Columns){ 0, 0 };
+    const Touch *end = touch_begin(strips->all, range->end);
+    for (const Touch *touch = touch_begin(strips->all, range->first);
+         touch < end; touch++)
+        strips->of_item[touch->item] = (Columns){ 0, 0 };
     for (int round = 0; round < MOST_ROUNDS; round++) {
-        if (!find_back(strips, first, end, result, y))
+        if (!find_back(strips, range, y))
             return false;
-        if (settled(strips, first, end, result))
+        if (settled(strips, range))
             return true;
     }
     return false;
 }
 
-static int64_t scratch_bytes(const Items *all, int32_t first, int32_t end)
+/* ---- prices ---- */
+
+static int64_t scratch_bytes(const Items *all, const StripRange *range)
 {
     int64_t most = 0;
-    for (int32_t k = first; k < end; k++) {
+    for (int32_t step = range->first; step < range->end; step++) {
         int64_t own = 0;
-        for (const Touch *touch = touch_begin(all, k);
-             touch < touch_end(all, k); touch++)
+        for (const Touch *touch = touch_begin(all, step);
+             touch < touch_end(all, step); touch++)
             if (touch->operand->scratch)
-                own += all->item.at[touch->item].size;
+                own += touch_item(all, touch)->size;
         most = i64_max(most, own);
     }
     return most;
 }
 
-static int64_t macs_of(const Step *step, Columns y)
+int64_t strip_macs(const Step *step, Columns y)
 {
     const int32_t width = operand_width(step->operand);
-    return step->macs / width * (y.hi - y.lo) +
-           step->macs % width * (y.hi - y.lo) / width;
+    const int32_t columns = columns_width(y);
+    const int64_t of_all = step->macs / width * columns;
+    return of_all + step->macs % width * columns / width;
+}
+
+/* Of the strip whose columns were found. */
+static int64_t macs_of_strip(const Strips *strips, const StripRange *range)
+{
+    int64_t macs = 0;
+    for (int32_t k = range->first; k < range->end; k++) {
+        const Step *step = items_step(strips->all, k);
+        macs = i64_add(macs, strip_macs(step, strips->of_step[k]));
+    }
+    return macs;
+}
+
+static int64_t ring_bytes(const Strips *strips, const Ring *ring)
+{
+    const Item *item = strips->all->item.at + ring->item;
+    const Shape *shape = &item->root->shape;
+    const int32_t columns = columns_width(strips->of_item[ring->item]);
+    if (item->scratch || ring->host >= 0)
+        return 0;
+    const int64_t pixel = item->row_bytes / shape->dim[shape->rank - 2];
+    return items_round(strips->all, pixel * columns * ring->rows);
 }
 
 /* Bytes of one strip, its rings as `whole` has them; negative: it cannot be. */
-static int64_t strip_bytes(Strips *strips, const Stream *whole, int32_t result,
-                           Columns y)
+static int64_t strip_bytes(Strips *strips, const StripRange *range,
+                           const Stream *whole, Columns y)
 {
-    int64_t bytes =
-        items_round(strips->all, 2 * (int64_t)(whole->end - whole->first));
-    if (!strip_find(strips, whole->first, whole->end, result, y))
+    const int64_t counters = 2 * (int64_t)(range->end - range->first);
+    if (!strip_find(strips, range, y))
         return -1;
-    for (size_t i = 0; i < whole->ring.n; i++) {
-        const Item *it = strips->all->item.at + whole->ring.at[i].item;
-        const Columns c = strips->of_item[whole->ring.at[i].item];
-        const Shape *shape = &it->root->shape;
-        if (!it->scratch && whole->ring.at[i].host < 0)
-            bytes += items_round(strips->all,
-                                 it->row_bytes / shape->dim[shape->rank - 2] *
-                                     (c.hi - c.lo) * whole->ring.at[i].rows);
-    }
+    int64_t bytes = items_round(strips->all, counters);
+    for (size_t i = 0; i < whole->ring.n; i++)
+        bytes += ring_bytes(strips, whole->ring.at + i);
     return bytes;
 }
 
-bool strip_price(Strips *strips, const Stream *whole, int32_t result, Cut cut,
-                 int64_t *bytes, int64_t *macs)
+bool strip_price(Strips *strips, const StripRange *range, const Stream *whole,
+                 Cut cut, StripPrice *price)
 {
-    int32_t width = 0;
-    strip_result(strips, whole->first, whole->end, &width);
-    *bytes = *macs = 0;
+    int64_t widest = 0;
+    int64_t macs = 0;
     for (int32_t k = 0; k < cut.n; k++) {
-        const int64_t own =
-            strip_bytes(strips, whole, result, strip_columns(width, cut, k));
+        const Columns y = strip_columns(range, cut, k);
+        const int64_t own = strip_bytes(strips, range, whole, y);
         if (own < 0)
             return false;
-        *bytes = i64_max(*bytes, own);
-        for (int32_t t = whole->first; t < whole->end; t++)
-            *macs = i64_add(*macs, macs_of(strips->all->program->step.at[t],
-                                           strips->of_step[t]));
+        widest = i64_max(widest, own);
+        macs = i64_add(macs, macs_of_strip(strips, range));
     }
-    *bytes += scratch_bytes(strips->all, whole->first, whole->end);
+    *price = (StripPrice){
+        .bytes = widest + scratch_bytes(strips->all, range),
+        .macs = macs,
+    };
     return true;
 }
 
+/* The first n columns, or the last. */
+static Columns edge_columns(const StripRange *range, int32_t n, bool first)
+{
+    if (first)
+        return (Columns){ 0, n };
+    return (Columns){ range->width - n, range->width };
+}
+
 /* The most columns of the first strip, or the last, that take no more than `bytes`; `least` do. */
-static int32_t widest_edge(Strips *strips, const Stream *whole, int32_t result,
-                           int32_t width, int32_t least, bool first,
+static int32_t widest_edge(Strips *strips, const StripRange *range,
+                           const Stream *whole, int32_t least, bool first,
                            int64_t bytes)
 {
     int32_t n = least;
-    while (n + 1 < width &&
-           strip_bytes(strips, whole, result,
-                       first ? (Columns){ 0, n + 1 }
-                             : (Columns){ width - n - 1, width }) <= bytes)
+    while (n + 1 < range->width) {
+        const Columns wider = edge_columns(range, n + 1, first);
+        if (strip_bytes(strips, range, whole, wider) > bytes)
+            break;
         n++;
+    }
     return n;
+}
+
+/* Of so many columns in the middle of the result. */
+static int64_t middle_bytes(Strips *strips, const StripRange *range,
+                            const Stream *whole, int32_t columns)
+{
+    const int32_t before = (range->width - columns) / 2;
+    const Columns middle = { before, before + columns };
+    return strip_bytes(strips, range, whole, middle);
 }
 
 /* The first and the last strip are as wide as one between them takes bytes, less what their sum is
  * too much; or, with one strip fewer, more. */
-static bool cut_by(Strips *strips, const Stream *whole, int32_t result,
-                   int32_t width, int32_t each, bool wide, Cut *cut)
+static bool cut_by(Strips *strips, const StripRange *range, const Stream *whole,
+                   int32_t each, bool wide, Cut *cut)
 {
-    const int32_t middle = (width - each) / 2;
-    const int64_t bytes =
-        strip_bytes(strips, whole, result, (Columns){ middle, middle + each });
+    const int32_t width = range->width;
+    const int64_t bytes = middle_bytes(strips, range, whole, each);
     if (bytes < 0)
         return false;
-    const int32_t first =
-        widest_edge(strips, whole, result, width, each, true, bytes);
-    const int32_t last =
-        widest_edge(strips, whole, result, width, each, false, bytes);
-    const int32_t strict =
-        (int32_t)i64_max(0, (width - first - last + each - 1) / each);
+    const int32_t first = widest_edge(strips, range, whole, each, true, bytes);
+    const int32_t last = widest_edge(strips, range, whole, each, false, bytes);
+    const int32_t rest = width - first - last;
+    const int32_t strict = (int32_t)i64_max(0, (rest + each - 1) / each);
     const int32_t between = (int32_t)i64_max(0, strict - wide);
-    const int32_t spare = first + last + between * each - width;
-    *cut = (Cut){ 2 + between, each,
-                  (int32_t)i64_max(1, i64_min(first - spare / 2,
-                                              width - between * each - 1)),
-                  wide && strict };
+    const int32_t spare = between * each - rest;
+    const int32_t most = width - between * each - 1;
+    *cut = (Cut){
+        .n = 2 + between,
+        .each = each,
+        .first = (int32_t)i64_max(1, i64_min(first - spare / 2, most)),
+        .wide = wide && strict,
+    };
     return true;
 }
 
-bool strip_next(Strips *strips, const Stream *whole, int32_t result, Cut *cut)
+bool strip_next(Strips *strips, const StripRange *range, const Stream *whole,
+                Cut *cut)
 {
-    int32_t width = 0;
-    strip_result(strips, whole->first, whole->end, &width);
-    if (!cut->n && width >= 2) {
-        *cut = (Cut){ 2, width / 2, width / 2, false };
+    if (!cut->n && range->width >= 2) {
+        const int32_t half = range->width / 2;
+        *cut = (Cut){ .n = 2, .each = half, .first = half };
         return true;
     }
-    const int32_t each = cut->wide ? cut->each : cut->each - 1 - cut->each / 7;
-    return each >= 1 &&
-           cut_by(strips, whole, result, width, each, !cut->wide, cut);
-}
-
-/* ---- steps ---- */
-
-typedef struct Cutter {
-    Strips *strips;
-    Arena *arena;
-    const Program *program;
-    int32_t first, end, result, number;
-    Tensor **made; /* by item: its strip */
-} Cutter;
-
-static Tensor *strip_of(Cutter *cutter, int32_t item)
-{
-    if (cutter->made[item])
-        return cutter->made[item];
-    const Tensor *root = cutter->strips->all->item.at[item].root;
-    const Columns w = cutter->strips->of_item[item];
-    Shape shape = root->shape;
-    shape.dim[shape.rank - 2] = w.hi - w.lo;
-    Tensor *tensor = graph_add_tensor(
-        cutter->program->graph,
-        arena_printf(cutter->arena, "%s[%d:%d]", root->name, w.lo, w.hi),
-        root->dtype, shape);
-    tensor->storage = STORE_ARENA;
-    tensor->slot = -1;
-    return cutter->made[item] = tensor;
-}
-
-static Tensor *scratch_of(Cutter *cutter, const Tensor *like)
-{
-    Tensor *tensor = graph_add_tensor(cutter->program->graph, NULL, like->dtype,
-                                      like->shape);
-    tensor->storage = STORE_ARENA;
-    tensor->slot = -1;
-    return tensor;
-}
-
-/* The operand becomes columns y of an image that begins with column `origin`. */
-static void take_columns(Operand *operand, Columns y, int32_t origin)
-{
-    const int64_t pixel =
-        operand->pixel * (int64_t)dtype_bits(operand->tensor->dtype) / 8;
-    if (y.lo == origin && (y.hi - y.lo) * pixel == operand->row_bytes)
-        return;
-    operand->pitch = operand->row_bytes / pixel * operand->pixel;
-    operand->offset += (y.lo - origin) * pixel;
-    operand->part = (y.hi - y.lo) * operand->pixel;
-}
-
-static void cut_operand(Cutter *cutter, int32_t step, Operand *operand, int k,
-                        int32_t item, Columns y, Columns *there)
-{
-    const Item *it = item < 0 ? NULL : cutter->strips->all->item.at + item;
-    if (operand->scratch) {
-        operand->tensor = scratch_of(cutter, operand->tensor);
-        return;
-    }
-    const Relation takes = relation(cutter->strips, step, k);
-    if (takes == TAKES_ALL)
-        return;
-    Columns have = { 0, operand_width(operand) };
-    operand->pixels = (PixelRule){ 0 };
-    if (it && within(it, cutter->first, cutter->end)) {
-        have = cutter->strips->of_item[item];
-        operand->row_bytes =
-            operand->row_bytes / operand_width(operand) * (have.hi - have.lo);
-        operand->tensor = strip_of(cutter, item);
-    }
-    if (takes == TAKES_SAME)
-        take_columns(operand, y, have.lo);
-    else
-        *there = have;
-}
-
-static Step *cut_step(Cutter *cutter, int32_t step)
-{
-    const Step *s = cutter->strips->all->program->step.at[step];
-    const Columns y = cutter->strips->of_step[step];
-    Step *other = arena_copy(cutter->arena, s, sizeof *s);
-    other->operand = arena_copy(cutter->arena, s->operand,
-                                (size_t)s->n_operand * sizeof *s->operand);
-    other->room = (size_t)s->n_operand;
-    other->params =
-        arena_copy(cutter->arena, s->params, s->kernel->params_size);
-    other->macs = macs_of(s, y);
-    other->strip = cutter->number, other->first_column = y.lo,
-    other->end_column = y.hi;
-    Columns there = { 0, operand_width(s->operand + 1) };
-    for (int k = 0; k < other->n_operand; k++) {
-        if (!other->operand[k].tensor)
-            continue;
-        int64_t at;
-        cut_operand(cutter, step, other->operand + k, k,
-                    cutter->strips->all
-                        ->of[tensor_root(other->operand[k].tensor, &at)->id],
-                    y, &there);
-    }
-    s->kernel->rules->cut(s, other->params, y, there);
-    return other;
-}
-
-void strip_steps(Strips *strips, Arena *a, const Program *p, int32_t first,
-                 int32_t end, int32_t result, Columns y, int32_t number,
-                 Steps *out)
-{
-    Cutter cutter = { strips, a,
-                      p,      first,
-                      end,    result,
-                      number, NEW_ARRAY(a, Tensor *, strips->all->item.n + 1) };
-    const bool found = strip_find(strips, first, end, result, y);
-    assert(found);
-    (void)found;
-    for (int32_t k = first; k < end; k++)
-        VEC_PUSH(a, &out->step, cut_step(&cutter, k));
+    int32_t each = cut->each;
+    if (!cut->wide)
+        each -= 1 + cut->each / 7;
+    return each >= 1 && cut_by(strips, range, whole, each, !cut->wide, cut);
 }

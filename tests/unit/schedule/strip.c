@@ -66,17 +66,16 @@ static void columns(void **state)
     const PlanOptions opt = { .align = 16 };
     const Items all = items_find(&w.arena, &w.program, &opt);
     Strips s = strips_new(&w.arena, &all);
-    int32_t width = 0;
-    const int32_t result = strip_result(&s, 0, STEPS, &width);
-    assert_true(result >= 0);
-    assert_int_equal(width, 20);
+    StripRange range;
+    assert_true(strip_range(&s, 0, STEPS, &range));
+    assert_int_equal(range.width, 20);
     for (int32_t k = 0; k < STEPS; k++)
         assert_true(strip_takes(&s, k));
-    assert_true(strip_find(&s, 0, STEPS, result, (Columns){ 8, 12 }));
+    assert_true(strip_find(&s, &range, (Columns){ 8, 12 }));
     assert_int_equal(s.of_step[2].lo, 8), assert_int_equal(s.of_step[2].hi, 12);
     assert_int_equal(s.of_step[1].lo, 7), assert_int_equal(s.of_step[1].hi, 13);
     assert_int_equal(s.of_step[0].lo, 6), assert_int_equal(s.of_step[0].hi, 14);
-    assert_true(strip_find(&s, 0, STEPS, result, (Columns){ 0, 5 }));
+    assert_true(strip_find(&s, &range, (Columns){ 0, 5 }));
     assert_int_equal(s.of_step[0].lo, 0), assert_int_equal(s.of_step[0].hi, 7);
     world_close(&w);
 }
@@ -91,21 +90,20 @@ static void price(void **state)
     const PlanOptions opt = { .align = 16 };
     const Items all = items_find(&w.arena, &w.program, &opt);
     Strips s = strips_new(&w.arena, &all);
-    int32_t width;
-    const int32_t result = strip_result(&s, 0, STEPS, &width);
+    StripRange range;
+    StripPrice two, five;
     Stream whole;
-    int64_t budget = 100000, bytes, macs, fewer;
+    int64_t budget = 100000;
+    assert_true(strip_range(&s, 0, STEPS, &range));
     assert_true(stream_walk(&w.arena, &all, 0, STEPS, false, 1, INT64_MAX,
                             &budget, &whole));
-    assert_true(strip_price(&s, &whole, result,
-                            (Cut){ .n = 2, .each = 5, .first = 5 }, &bytes,
-                            &macs));
-    assert_int_equal(macs, 9 * 24 * 4 * (20 + 22 + 24));
-    assert_true(bytes < whole.bytes);
-    assert_true(strip_price(&s, &whole, result,
-                            (Cut){ .n = 5, .each = 2, .first = 2 }, &fewer,
-                            &macs));
-    assert_true(fewer < bytes);
+    assert_true(strip_price(&s, &range, &whole,
+                            (Cut){ .n = 2, .each = 5, .first = 5 }, &two));
+    assert_int_equal(two.macs, 9 * 24 * 4 * (20 + 22 + 24));
+    assert_true(two.bytes < whole.bytes);
+    assert_true(strip_price(&s, &range, &whole,
+                            (Cut){ .n = 5, .each = 2, .first = 2 }, &five));
+    assert_true(five.bytes < two.bytes);
     world_close(&w);
 }
 
@@ -123,17 +121,14 @@ static void same_bytes(void **state)
             const PlanOptions opt = { .align = 16 };
             const Items all = items_find(&w.arena, &w.program, &opt);
             Strips s = strips_new(&w.arena, &all);
-            int32_t width;
-            const int32_t result = strip_result(&s, 0, STEPS, &width);
+            StripRange range;
             Steps out = { 0 };
+            assert_true(strip_range(&s, 0, STEPS, &range));
+            const int32_t each = range.width / n;
+            const Cut cut = { .n = n, .each = each, .first = each };
             for (int32_t k = 0; k < n; k++)
-                strip_steps(
-                    &s, &w.arena, &w.program, 0, STEPS, result,
-                    strip_columns(
-                        width,
-                        (Cut){ .n = n, .each = width / n, .first = width / n },
-                        k),
-                    k + 1, &out);
+                strip_steps(&s, &w.arena, &w.program, &range,
+                            strip_columns(&range, cut, k), k + 1, &out);
             assert_int_equal(out.step.n, STEPS * (size_t)n);
             w.program.step.at = out.step.at;
             w.program.step.n = w.program.step.room = out.step.n;
@@ -159,11 +154,11 @@ static void no_strips(void **state)
     const PlanOptions opt = { .align = 16 };
     const Items all = items_find(&w.arena, &w.program, &opt);
     Strips s = strips_new(&w.arena, &all);
-    int32_t width;
+    StripRange range;
     assert_false(strip_takes(&s, STEPS));
-    assert_int_equal(strip_result(&s, 0, STEPS, &width),
-                     -1); /* step 1's result leaves, too */
-    assert_true(strip_result(&s, 0, 2, &width) >= 0);
+    /* step 1's result leaves, too */
+    assert_false(strip_range(&s, 0, STEPS, &range));
+    assert_true(strip_range(&s, 0, 2, &range));
     world_close(&w);
 }
 
