@@ -75,17 +75,6 @@ static int32_t widest_chunk(const Chunk *chunk, int64_t bytes)
     return most < chunk->width ? (int32_t)(most / least * least) : chunk->width;
 }
 
-static Step *copy_of(Arena *arena, const Step *step)
-{
-    const size_t operands = (size_t)step->n_operand;
-    Step *copy = arena_copy(arena, step, sizeof *step);
-    copy->params = arena_copy(arena, step->params, step->kernel->params_size);
-    copy->operand =
-        arena_copy(arena, step->operand, operands * sizeof *step->operand);
-    copy->room = operands;
-    return copy;
-}
-
 Step *pair_widened(Arena *arena, Step *step, int64_t bytes)
 {
     Chunk chunk;
@@ -94,7 +83,7 @@ Step *pair_widened(Arena *arena, Step *step, int64_t bytes)
     const int32_t pixels = widest_chunk(&chunk, bytes);
     if (pixels == *chunk.pixels)
         return step;
-    Step *wide = copy_of(arena, step);
+    Step *wide = step_copy(arena, step);
     rules_chunk(wide, wide->params, &chunk);
     *chunk.pixels = pixels;
     if (wide->operand[1].pixels.tile)

@@ -31,6 +31,17 @@ int64_t operand_pitch(const Operand *operand)
            8;
 }
 
+Step *step_copy(Arena *arena, const Step *step)
+{
+    const size_t operands = (size_t)step->n_operand;
+    const size_t bytes = operands * sizeof *step->operand;
+    Step *copy = arena_copy(arena, step, sizeof *step);
+    copy->operand = arena_copy(arena, step->operand, bytes);
+    copy->room = operands;
+    copy->params = arena_copy(arena, step->params, step->kernel->params_size);
+    return copy;
+}
+
 Program program_with_steps(const Program *program, Step **step, size_t n)
 {
     Program other = *program;

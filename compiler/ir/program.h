@@ -194,6 +194,8 @@ typedef struct Program {
     Plan plan;
 } Program;
 
+/* The same step, with operands and parameters of its own. */
+Step *step_copy(Arena *arena, const Step *step);
 /* The same program with other steps: a value, of which nothing may be pushed to `weight`. The given
  * one is as it was. */
 Program program_with_steps(const Program *program, Step **step, size_t n);

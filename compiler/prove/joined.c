@@ -62,12 +62,7 @@ static void take_piece(Program *program, Step *step, const Step *whole, int k)
 Step *step_again(Arena *arena, Program *program, const Step *step,
                  int32_t piece)
 {
-    Step *again = arena_copy(arena, step, sizeof *step);
-    const size_t operands = (size_t)step->n_operand;
-    again->operand =
-        arena_copy(arena, step->operand, operands * sizeof *step->operand);
-    again->room = operands;
-    again->params = arena_copy(arena, step->params, step->kernel->params_size);
+    Step *again = step_copy(arena, step);
     if (piece)
         take_piece(program, again, step, piece);
     return again;

@@ -90,24 +90,12 @@ static void cut_operand(Cutter *cutter, int32_t step, int k, Operand *operand,
         take_columns(operand, cutter->strips->of_step[step], has.lo);
 }
 
-/* With operands and parameters of its own. */
-static Step *copy_step(Arena *arena, const Step *step)
-{
-    const size_t operands = (size_t)step->n_operand;
-    const size_t bytes = operands * sizeof *step->operand;
-    Step *copy = arena_copy(arena, step, sizeof *step);
-    copy->operand = arena_copy(arena, step->operand, bytes);
-    copy->room = operands;
-    copy->params = arena_copy(arena, step->params, step->kernel->params_size);
-    return copy;
-}
-
 static Step *cut_step(Cutter *cutter, int32_t number)
 {
     const Step *step = items_step(cutter->strips->all, number);
     const Columns y = cutter->strips->of_step[number];
     Columns there = { 0, operand_width(step->operand + 1) };
-    Step *cut = copy_step(cutter->arena, step);
+    Step *cut = step_copy(cutter->arena, step);
     cut->macs = strip_macs(step, y);
     cut->strip = cutter->number;
     cut->first_column = y.lo;
