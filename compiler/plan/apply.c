@@ -4,18 +4,23 @@
 #include "base/size.h"
 #include "plan/trial.h"
 
+static void reset_step(Step *step)
+{
+    step->backward = false;
+    for (int k = 0; k < step->n_operand; k++)
+        step->operand[k].ring = 0;
+}
+
 static void take_steps(const Trial *trial, Program *program)
 {
-    Arena *arena = program->graph->arena;
-    const size_t n = trial->program->step.n;
-    Step **step = NEW_ARRAY(arena, Step *, n + 1);
+    const Program *planned = trial->program;
+    const size_t n = planned->step.n;
+    Step **step = NEW_ARRAY(program->graph->arena, Step *, n + 1);
     for (size_t i = 0; i < n; i++) {
-        step[i] = trial->program->step.at[i];
-        step[i]->backward = false;
-        for (int k = 0; k < step[i]->n_operand; k++)
-            step[i]->operand[k].ring = 0;
+        step[i] = planned->step.at[i];
+        reset_step(step[i]);
     }
-    program->weight = trial->program->weight;
+    program->weight = planned->weight;
     program_take_steps(program, step, n);
 }
 
@@ -35,6 +40,13 @@ static void set_offsets(const Trial *trial)
     }
 }
 
+/* Do two tensors share bytes of a memory, the second beginning so far behind the first? */
+static bool shares_bytes(const Item *in, const Item *out, int64_t distance)
+{
+    return in->root->region == out->root->region && distance < in->size &&
+           -distance < out->size;
+}
+
 /* A result over its input, the input's end being written first, runs from last to first. */
 static void set_directions(const Trial *trial, Program *program)
 {
@@ -43,20 +55,20 @@ static void set_directions(const Trial *trial, Program *program)
         const Item *in = trial->all.item.at + overlap->in;
         const Item *out = trial->all.item.at + overlap->out;
         const int64_t distance = out->root->offset - in->root->offset;
-        const bool apart = in->root->region != out->root->region ||
-                           distance >= in->size || -distance >= out->size;
-        program->step.at[out->first]->backward =
-            !apart && distance > -overlap->forward;
+        Step *step = program->step.at[out->first];
+        step->backward =
+            shares_bytes(in, out, distance) && distance > -overlap->forward;
     }
 }
 
 static void set_rings(const Trial *trial, Program *program)
 {
-    for (size_t i = 0; i < trial->all.touch.n; i++) {
-        const Touch *touch = trial->all.touch.at + i;
+    const Items *all = &trial->all;
+    for (size_t i = 0; i < all->touch.n; i++) {
+        const Touch *touch = all->touch.at + i;
         Step *step = program->step.at[touch->step];
-        Operand *operand = step->operand + (touch->operand - step->operand);
-        operand->ring = trial->all.item.at[touch->item].ring;
+        const ptrdiff_t k = touch->operand - step->operand;
+        step->operand[k].ring = touch_item(all, touch)->ring;
     }
 }
 
@@ -72,48 +84,67 @@ static Segment list_of_one(Arena *arena, const Step *step, int32_t first)
     };
 }
 
+static void add_segment(Program *program, Segment segment)
+{
+    Arena *arena = program->graph->arena;
+    VEC_PUSH(arena, &program->plan.segment, segment);
+}
+
 static void add_stream(Program *program, const Slot *slot)
 {
     Arena *arena = program->graph->arena;
     for (int32_t k = slot->first; k < slot->end; k++)
         program->step.at[k]->backward = slot->stream->backward;
-    VEC_PUSH(arena, &program->plan.segment, stream_list(arena, slot->stream));
+    add_segment(program, stream_list(arena, slot->stream));
 }
 
-static void add_segment(const Trial *trial, Program *program, const Slot *slot)
+/* Steps that run layer by layer are one segment with those before them. */
+static void add_layers(Program *program, const Slot *slot)
 {
-    Plan *plan = &program->plan;
+    const Plan *plan = &program->plan;
+    const size_t n = plan->segment.n;
+    Segment *last = n ? plan->segment.at + n - 1 : NULL;
+    const Segment layers = {
+        .first = slot->first,
+        .count = slot->end - slot->first,
+    };
+    if (last && !last->list)
+        last->count += layers.count;
+    else
+        add_segment(program, layers);
+}
+
+static void add_slot(const Trial *trial, Program *program, const Slot *slot)
+{
     Arena *arena = program->graph->arena;
-    const Step *first = program->step.at[slot->first];
-    const Segment layer = { .first = slot->first,
-                            .count = slot->end - slot->first };
+    const Step *step = program->step.at[slot->first];
     if (slot->stream)
         add_stream(program, slot);
     else if (trial_by_list(trial, slot))
-        VEC_PUSH(arena, &plan->segment, list_of_one(arena, first, slot->first));
-    else if (plan->segment.n && !plan->segment.at[plan->segment.n - 1].list)
-        plan->segment.at[plan->segment.n - 1].count += layer.count;
+        add_segment(program, list_of_one(arena, step, slot->first));
     else
-        VEC_PUSH(arena, &plan->segment, layer);
+        add_layers(program, slot);
 }
 
 static void add_segments(const Trial *trial, Program *program)
 {
+    const Schedule *schedule = &trial->schedule;
     bool lists = false;
-    for (size_t i = 0; i < trial->schedule.slot.n; i++)
-        lists |= trial_by_list(trial, trial->schedule.slot.at + i);
-    for (size_t i = 0; lists && i < trial->schedule.slot.n; i++)
-        add_segment(trial, program, trial->schedule.slot.at + i);
+    for (size_t i = 0; i < schedule->slot.n; i++)
+        lists |= trial_by_list(trial, schedule->slot.at + i);
+    for (size_t i = 0; lists && i < schedule->slot.n; i++)
+        add_slot(trial, program, schedule->slot.at + i);
 }
 
 /* The block is alive in slots [begin, end). */
 static void add_block(const Trial *trial, Program *program, Block block,
                       int32_t begin, int32_t end)
 {
+    const Slot *slot = trial->schedule.slot.at;
     if (block.tensor)
         block.offset += program_region_start(program, block.tensor->region);
-    block.first = trial->schedule.slot.at[begin].first;
-    block.end = trial->schedule.slot.at[end - 1].end;
+    block.first = slot[begin].first;
+    block.end = slot[end - 1].end;
     VEC_PUSH(program->graph->arena, &program->plan.block, block);
 }
 

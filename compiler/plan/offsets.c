@@ -34,32 +34,42 @@ static void add_items(Trial *trial)
     }
 }
 
-/* The row counters are alive in the slots that have lists. In front of them, where the run stands
- * that takes rows. */
-static void add_state(Trial *trial)
+/* Where the run stands that takes rows, and behind it the row counters of each slot that has lists.
+ */
+static PlaceItem state_item(Trial *trial)
 {
     VEC(PlacePart) part = { 0 };
     const int32_t slots = (int32_t)trial->schedule.slot.n;
-    const int64_t front = program_pushed(trial->program) ? PLACE_BYTES : 0;
-    int64_t most = front;
-    trial->place_bytes = front;
-    if (front)
-        VEC_PUSH(trial->arena, &part, ((PlacePart){ 0, front, 0, slots }));
+    const PlacePart place = { .size = trial->place_bytes, .end = slots };
+    int64_t most = place.size;
+    if (place.size)
+        VEC_PUSH(trial->arena, &part, place);
     for (int32_t i = 0; i < slots; i++) {
         const Slot *slot = trial->schedule.slot.at + i;
-        const int64_t bytes = 2 * (int64_t)(slot->end - slot->first);
+        const PlacePart counters = {
+            .offset = place.size,
+            .size = 2 * (int64_t)(slot->end - slot->first),
+            .begin = i,
+            .end = i + 1,
+        };
         if (!trial_by_list(trial, slot))
             continue;
-        most = i64_max(most, front + bytes);
-        VEC_PUSH(trial->arena, &part, ((PlacePart){ front, bytes, i, i + 1 }));
+        most = i64_max(most, counters.offset + counters.size);
+        VEC_PUSH(trial->arena, &part, counters);
     }
-    const PlaceItem state = {
+    return (PlaceItem){
         .size = most,
         .align = i64_max(trial->opt.align, 2),
         .parts = (int32_t)part.n,
         .part = part.at,
     };
-    if (part.n)
+}
+
+static void add_state(Trial *trial)
+{
+    trial->place_bytes = program_pushed(trial->program) ? PLACE_BYTES : 0;
+    const PlaceItem state = state_item(trial);
+    if (state.parts)
         VEC_PUSH(trial->arena, &trial->item, state);
 }
 
@@ -76,11 +86,8 @@ static void count_in_slots(Trial *trial)
     trial->in_slot = NEW_ARRAY(trial->arena, int64_t, slots + 1);
     for (size_t i = 0; i < trial->item.n; i++) {
         const PlaceItem *item = trial->item.at + i;
-        if (!item->parts)
-            count_part(trial,
-                       (PlacePart){ 0, item->size, item->begin, item->end });
-        for (int32_t k = 0; k < item->parts; k++)
-            count_part(trial, item->part[k]);
+        for (int k = 0; k < place_parts(item); k++)
+            count_part(trial, place_part(item, k));
     }
     for (size_t i = 1; i <= slots; i++)
         trial->in_slot[i] += trial->in_slot[i - 1];

@@ -194,28 +194,35 @@ typedef struct Needs {
     int32_t *high;           /* by unit: needed by those before it, the end */
 } Needs;
 
-static Needs find_needs(const Items *all, int32_t step, const Touch *y,
-                        const Overlap *overlap)
+static Needs needs_new(const Items *all, const Touch *out,
+                       const Overlap *overlap)
 {
-    const int32_t units = all->program->step.at[step]->units;
-    const Needs needs = {
-        .in = all->item.at + overlap->in,
-        .in_row = all->item.at[overlap->in].row_bytes,
-        .out_row = all->item.at[overlap->out].row_bytes,
-        .row0 = y->row0,
+    const Item *in = all->item.at + overlap->in;
+    const int32_t units = items_step(all, out->step)->units;
+    return (Needs){
+        .in = in,
+        .in_row = in->row_bytes,
+        .out_row = touch_item(all, out)->row_bytes,
+        .row0 = out->row0,
         .units = units,
         .low = NEW_ARRAY(all->arena, int32_t, units + 1),
         .high = NEW_ARRAY(all->arena, int32_t, units + 1),
     };
+}
+
+static Needs find_needs(const Items *all, const Touch *out,
+                        const Overlap *overlap)
+{
+    const Needs needs = needs_new(all, out, overlap);
+    const int32_t units = needs.units;
     needs.low[units] = needs.in->rows;
     for (int32_t u = 0; u < units; u++) {
-        const Rows rows = rows_read(all, step, overlap->in, u);
+        const Rows rows = rows_read(all, out->step, overlap->in, u);
+        needs.low[u] = rows.lo;
         needs.high[u + 1] = (int32_t)i64_max(needs.high[u], rows.hi);
     }
-    for (int32_t u = units; u-- > 0;) {
-        const Rows rows = rows_read(all, step, overlap->in, u);
-        needs.low[u] = (int32_t)i64_min(needs.low[u + 1], rows.lo);
-    }
+    for (int32_t u = units; u-- > 0;)
+        needs.low[u] = (int32_t)i64_min(needs.low[u + 1], needs.low[u]);
     return needs;
 }
 
@@ -281,7 +288,7 @@ static void measure(const Items *all, int32_t step, const Touch *y,
                     Overlap *overlap)
 {
     const ArenaMark mark = arena_mark(all->arena);
-    const Needs needs = find_needs(all, step, y, overlap);
+    const Needs needs = find_needs(all, y, overlap);
     if (by_pixel(all, step, overlap->in, y))
         measure_pixels(all, step, y, &needs, overlap);
     else
