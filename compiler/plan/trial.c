@@ -24,12 +24,13 @@ static void set_rings(Trial *trial, const Stream *stream)
 /* Which steps share a slot, and which items are rings there. */
 static void take_schedule(Trial *trial)
 {
+    const Schedule *schedule = &trial->schedule;
     const size_t steps = trial->program->step.n;
     trial->slot_of = NEW_ARRAY(trial->arena, int32_t, steps + 1);
-    for (size_t i = 0; i < trial->schedule.slot.n; i++) {
-        const Slot *slot = trial->schedule.slot.at + i;
+    for (int32_t i = 0; i < (int32_t)schedule->slot.n; i++) {
+        const Slot *slot = schedule->slot.at + i;
         for (int32_t k = slot->first; k < slot->end; k++)
-            trial->slot_of[k] = (int32_t)i;
+            trial->slot_of[k] = i;
         if (slot->stream)
             set_rings(trial, slot->stream);
     }
@@ -61,22 +62,24 @@ int64_t trial_peak(const Program *program, const PlanOptions *opt, int64_t most)
 /* Bytes that the scratch of a pair in the slot may take. */
 static int64_t free_for_scratch(const Trial *trial, const Slot *slot)
 {
+    if (!slot->stream)
+        return 0;
     const int64_t below = i64_max(0, trial->schedule.peak - slot->bytes);
     const int64_t bytes = slot->stream->scratch + below;
     return bytes / trial->opt.align * trial->opt.align;
 }
 
 /* The program with other steps, where some differ; else NULL. */
-static Program *replaced(const Program *program, Step *const *step)
+static Program *replaced(const Program *program, Step **step)
 {
-    Arena *scratch = scratch_of(program);
     const size_t n = program->step.n;
-    Step **other = arena_copy(scratch, step, n * sizeof *other);
-    Program *result = NEW(scratch, Program);
-    *result = program_with_steps(program, other, n);
-    for (size_t i = 0; i < n; i++)
-        if (step[i] != program->step.at[i])
-            return result;
+    for (size_t i = 0; i < n; i++) {
+        if (step[i] == program->step.at[i])
+            continue;
+        Program *result = NEW(scratch_of(program), Program);
+        *result = program_with_steps(program, step, n);
+        return result;
+    }
     return NULL;
 }
 
@@ -90,18 +93,24 @@ const Program *trial_narrow(const Program *program)
     return narrow ? narrow : program;
 }
 
-bool trial_widen(const Trial *trial, Trial *wide)
+/* Of each slot's steps, the pairs as wide as there is room. */
+static Step **widened_steps(const Trial *trial)
 {
     const Program *program = trial->program;
     Arena *arena = program->graph->arena;
     Step **step = NEW_ARRAY(trial->arena, Step *, program->step.n + 1);
     for (size_t i = 0; i < trial->schedule.slot.n; i++) {
         const Slot *slot = trial->schedule.slot.at + i;
-        const int64_t bytes = slot->stream ? free_for_scratch(trial, slot) : 0;
+        const int64_t bytes = free_for_scratch(trial, slot);
         for (int32_t k = slot->first; k < slot->end; k++)
             step[k] = pair_widened(arena, program->step.at[k], bytes);
     }
-    const Program *wider = replaced(program, step);
+    return step;
+}
+
+bool trial_widen(const Trial *trial, Trial *wide)
+{
+    const Program *wider = replaced(trial->program, widened_steps(trial));
     if (!wider)
         return false;
     *wide = *trial;
