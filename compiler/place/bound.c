@@ -25,8 +25,8 @@ typedef struct Event {
 } Event;
 
 typedef struct Bound {
-    Arena *a;
-    Problem *p;
+    Arena *arena;
+    Problem *problem;
     int64_t height;
     int n_live, n_chosen;
     Live *live, *chosen; /* chosen: the special ones that count */
@@ -40,10 +40,12 @@ static int by_time(const void *a, const void *b)
 {
     const Event *x = a;
     const Event *y = b;
+    const bool x_ends = x->grow < 0;
+    const bool y_ends = y->grow < 0;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
-    if ((x->grow < 0) != (y->grow < 0))
-        return x->grow < 0 ? -1 : 1;
+    if (x_ends != y_ends)
+        return x_ends ? -1 : 1;
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
@@ -72,8 +74,9 @@ static Live join_parts(const PlacePart *part, size_t n, int64_t unit)
     Live live = { .whole = true };
     int64_t end = 0;
     for (size_t k = 0; k < n; k++) {
+        const int64_t part_end = part[k].offset + part[k].size;
         const int64_t low = i64_ceil_div(part[k].offset, unit);
-        const int64_t high = i64_ceil_div(part[k].offset + part[k].size, unit);
+        const int64_t high = i64_ceil_div(part_end, unit);
         if (live.length == 0)
             live.low = end = low;
         live.whole = live.whole && low <= end;
@@ -83,70 +86,78 @@ static Live join_parts(const PlacePart *part, size_t n, int64_t unit)
     return live;
 }
 
-static Live live_parts(Bound *bound, int i, int32_t time)
+static Live live_parts(const Bound *bound, int i, int32_t time)
 {
-    const PlaceItem *item = &bound->p->item[bound->p->from[i]];
-    const ArenaMark mark = arena_mark(bound->a);
-    PlacePart *part = NEW_ARRAY(bound->a, PlacePart, item->parts);
+    const PlaceItem *item = place_item(bound->problem, i);
+    const ArenaMark mark = arena_mark(bound->arena);
+    PlacePart *alive = NEW_ARRAY(bound->arena, PlacePart, item->parts);
     size_t n = 0;
     for (int k = 0; k < item->parts; k++) {
-        const PlacePart *other = item->part + k;
-        if (other->size > 0 && other->begin <= time && time < other->end)
-            part[n++] = *other;
+        const PlacePart *part = item->part + k;
+        if (part->size <= 0 || part->begin > time || part->end <= time)
+            continue;
+        alive[n] = *part;
+        n++;
     }
     if (n > 1)
-        qsort(part, n, sizeof *part, by_place);
-    Live live = join_parts(part, n, bound->p->unit);
+        qsort(alive, n, sizeof *alive, by_place);
+    Live live = join_parts(alive, n, bound->problem->unit);
     live.item = i;
-    arena_release(bound->a, mark);
+    arena_release(bound->arena, mark);
     return live;
 }
 
-static Live live_at(Bound *bound, int i, int32_t time)
+static Live live_at(const Bound *bound, int i, int32_t time)
 {
-    if (bound->p->item[bound->p->from[i]].parts)
+    const Problem *problem = bound->problem;
+    if (place_item(problem, i)->parts)
         return live_parts(bound, i, time);
-    return (Live){ .item = i, .length = bound->p->size[i], .whole = true };
+    return (Live){ .item = i, .length = problem->size[i], .whole = true };
 }
 
 /* ---- pairs that may overlap ---- */
 
 static int64_t overlap_at(const Live *x, const Live *y, int64_t distance)
 {
-    const int64_t at =
-        distance + x->low - y->low; /* of x's window, seen from y's */
-    return i64_max(i64_min(at + x->length, y->length) - i64_max(at, 0), 0);
+    /* where x's window begins and ends, seen from y's */
+    const int64_t begin = distance + x->low - y->low;
+    const int64_t end = i64_min(begin + x->length, y->length);
+    return i64_max(end - i64_max(begin, 0), 0);
 }
 
 static bool distance_allowed(const Problem *problem, int i, const Partner *with,
                              int64_t distance)
 {
-    for (int32_t e = with->first; e < with->first + with->arcs; e++) {
-        const Arc *arc = &problem->arc[e];
-        const int64_t d = arc->i == i ? distance : -distance;
-        if (arc->lo < d && d < arc->hi)
+    for (int32_t k = 0; k < with->arcs; k++) {
+        const Arc *arc = problem->arc + with->first + k;
+        const int64_t seen = arc->i == i ? distance : -distance;
+        if (arc->lo < seen && seen < arc->hi)
             return false;
     }
     return true;
+}
+
+/* What they have in common at a distance; 0 where that is forbidden. */
+static int64_t shared_at(const Problem *problem, const Live *x, const Live *y,
+                         const Partner *with, int64_t distance)
+{
+    if (!distance_allowed(problem, x->item, with, distance))
+        return 0;
+    return overlap_at(x, y, distance);
 }
 
 /* The most units two windows may have in common: at the end of a forbidden interval, or nested. */
 static int64_t most_shared(const Problem *problem, const Live *x, const Live *y,
                            const Partner *with)
 {
-    const int i = x->item;
     const int64_t nested = y->low - x->low;
-    int64_t most = distance_allowed(problem, i, with, nested)
-                       ? overlap_at(x, y, nested)
-                       : 0;
-    for (int32_t e = with->first; e < with->first + with->arcs; e++) {
-        const Arc *arc = &problem->arc[e];
-        const int64_t lo = arc->i == i ? arc->lo : -arc->hi;
-        const int64_t hi = arc->i == i ? arc->hi : -arc->lo;
-        if (distance_allowed(problem, i, with, lo))
-            most = i64_max(most, overlap_at(x, y, lo));
-        if (distance_allowed(problem, i, with, hi))
-            most = i64_max(most, overlap_at(x, y, hi));
+    int64_t most = shared_at(problem, x, y, with, nested);
+    for (int32_t k = 0; k < with->arcs; k++) {
+        const Arc *arc = problem->arc + with->first + k;
+        const int64_t sign = arc->i == x->item ? 1 : -1;
+        const int64_t at_lo = shared_at(problem, x, y, with, sign * arc->lo);
+        const int64_t at_hi = shared_at(problem, x, y, with, sign * arc->hi);
+        most = i64_max(most, i64_max(at_lo, at_hi));
     }
     return most;
 }
@@ -155,11 +166,11 @@ static int64_t most_shared(const Problem *problem, const Live *x, const Live *y,
 
 typedef VEC(Event) Events;
 
-static void add_events(Arena *arena, Events *events, int32_t begin, int32_t end,
-                       int32_t item, int64_t grow)
+static void add_events(Arena *arena, Events *events, int32_t end, Event begin)
 {
-    VEC_PUSH(arena, events, ((Event){ begin, item, grow }));
-    VEC_PUSH(arena, events, ((Event){ end, item, -grow }));
+    const Event last = { end, begin.item, -begin.grow };
+    VEC_PUSH(arena, events, begin);
+    VEC_PUSH(arena, events, last);
 }
 
 /* What items with the same overrides may share is taken off, as if each pair shared other units. */
@@ -168,36 +179,45 @@ static void add_shared(Arena *arena, const Problem *problem, int i,
 {
     const Live x = { .item = i, .length = problem->size[i] };
     for (size_t k = problem->partners[i]; k < problem->partners[i + 1]; k++) {
-        const int32_t j = problem->partner[k].item;
-        const int32_t begin =
-            (int32_t)i64_max(problem->begin[i], problem->begin[j]);
-        const int32_t end = (int32_t)i64_min(problem->end[i], problem->end[j]);
+        const Partner *with = problem->partner + k;
+        const int32_t j = with->item;
         const Live y = { .item = j, .length = problem->size[j] };
-        if (j < i && begin < end && !problem->item[problem->from[j]].parts)
-            add_events(arena, events, begin, end, i,
-                       -most_shared(problem, &x, &y, problem->partner + k));
+        const int64_t begin = i64_max(problem->begin[i], problem->begin[j]);
+        const int64_t end = i64_min(problem->end[i], problem->end[j]);
+        if (j >= i || begin >= end || place_item(problem, j)->parts)
+            continue;
+        const int64_t shared = most_shared(problem, &x, &y, with);
+        const Event event = { (int32_t)begin, i, -shared };
+        add_events(arena, events, (int32_t)end, event);
     }
 }
 
-/* Items of parts do not count. */
+/* When items begin and end, and pairs of them that may share units; items of parts do not count. */
+static Events list_events(Arena *arena, const Problem *problem)
+{
+    Events events = { 0 };
+    for (int i = 0; i < problem->n; i++) {
+        const Event begin = { problem->begin[i], i, problem->size[i] };
+        if (place_item(problem, i)->parts)
+            continue;
+        add_events(arena, &events, problem->end[i], begin);
+        add_shared(arena, problem, i, &events);
+    }
+    if (events.n)
+        qsort(events.at, events.n, sizeof *events.at, by_time);
+    return events;
+}
+
 static int64_t most_alive(Arena *arena, const Problem *problem)
 {
     const ArenaMark mark = arena_mark(arena);
-    Events event = { 0 };
-    for (int i = 0; i < problem->n; i++) {
-        if (problem->item[problem->from[i]].parts)
-            continue;
-        add_events(arena, &event, problem->begin[i], problem->end[i], i,
-                   problem->size[i]);
-        add_shared(arena, problem, i, &event);
-    }
-    if (event.n)
-        qsort(event.at, event.n, sizeof *event.at, by_time);
+    const Events events = list_events(arena, problem);
     int64_t now = 0;
     int64_t most = 0;
-    for (size_t k = 0; k < event.n; k++) {
-        now += event.at[k].grow;
-        if (k + 1 == event.n || event.at[k + 1].time != event.at[k].time)
+    for (size_t k = 0; k < events.n; k++) {
+        const Event *event = events.at + k;
+        now += event->grow;
+        if (k + 1 == events.n || event[1].time != event->time)
             most = i64_max(most, now);
     }
     arena_release(arena, mark);
@@ -206,68 +226,94 @@ static int64_t most_alive(Arena *arena, const Problem *problem)
 
 /* ---- the set of one step ---- */
 
-static void add_job(Bound *bound, const Live *x)
+static void add_job(Bound *bound, const Live *live)
 {
-    VEC_PUSH(bound->a, &bound->job, ((Job){ x->item, x->low, x->length }));
+    const Job job = { live->item, live->low, live->length };
+    VEC_PUSH(bound->arena, &bound->job, job);
+}
+
+/* Does the window share units with one chosen window at most, neither of them with holes? *with:
+ * that one, or NULL; *shared: how many. */
+static bool find_pair(const Bound *bound, const Live *live, Live **with,
+                      int64_t *shared)
+{
+    const Problem *problem = bound->problem;
+    const size_t *partners = problem->partners + live->item;
+    *with = NULL;
+    *shared = 0;
+    for (size_t k = partners[0]; k < partners[1]; k++) {
+        const Partner *partner = problem->partner + k;
+        const int32_t at = bound->chosen_at[partner->item];
+        if (!at)
+            continue;
+        Live *other = bound->chosen + at - 1;
+        const int64_t units = most_shared(problem, live, other, partner);
+        if (units == 0)
+            continue;
+        if (*with || other->paired || !live->whole || !other->whole)
+            return false;
+        *with = other;
+        *shared = units;
+    }
+    return true;
 }
 
 /* Adds a special window to the chosen ones if it can count beside them; returns what it adds. */
-static int64_t choose(Bound *bound, Live *x)
+static int64_t choose(Bound *bound, Live *live)
 {
-    const Problem *problem = bound->p;
-    Live *partner = NULL;
-    int64_t shared = 0;
-    for (size_t k = problem->partners[x->item];
-         k < problem->partners[x->item + 1]; k++) {
-        const int32_t at = bound->chosen_at[problem->partner[k].item];
-        Live *y = at ? bound->chosen + at - 1 : NULL;
-        const int64_t s =
-            y ? most_shared(problem, x, y, problem->partner + k) : 0;
-        if (s == 0)
-            continue;
-        if (partner || y->paired || !x->whole || !y->whole)
-            return 0;
-        partner = y;
-        shared = s;
-    }
-    x->paired = partner != NULL;
-    if (partner)
-        partner->paired = true;
+    Live *with;
+    int64_t shared;
+    if (!find_pair(bound, live, &with, &shared))
+        return 0;
+    live->paired = with != NULL;
+    if (with)
+        with->paired = true;
     else
-        add_job(bound, x);
-    bound->chosen[bound->n_chosen++] = *x;
-    bound->chosen_at[x->item] = bound->n_chosen;
-    return x->length - shared;
+        add_job(bound, live);
+    bound->chosen[bound->n_chosen] = *live;
+    bound->n_chosen++;
+    bound->chosen_at[live->item] = bound->n_chosen;
+    return live->length - shared;
+}
+
+/* Moves the special windows to the front and counts the others; returns how many are special. */
+static int count_plain(Bound *bound, int64_t *sum)
+{
+    int special = 0;
+    for (int k = 0; k < bound->n_live; k++) {
+        const Live live = bound->live[k];
+        if (bound->problem->special[live.item]) {
+            bound->live[special] = live;
+            special++;
+        } else {
+            *sum += live.length;
+            add_job(bound, &live);
+        }
+    }
+    return special;
 }
 
 static void count_step(Bound *bound)
 {
     int64_t sum = 0;
-    int special = 0;
+    const int special = count_plain(bound, &sum);
+    Live *live = bound->live;
     bound->n_chosen = 0;
-    for (int k = 0; k < bound->n_live; k++) {
-        if (bound->p->special[bound->live[k].item]) {
-            bound->live[special++] = bound->live[k];
-        } else {
-            sum += bound->live[k].length;
-            add_job(bound, &bound->live[k]);
-        }
-    }
     if (special > 1)
-        qsort(bound->live, (size_t)special, sizeof *bound->live, by_length);
+        qsort(live, (size_t)special, sizeof *live, by_length);
     for (int k = 0; k < special; k++)
-        sum += choose(bound, &bound->live[k]);
+        sum += choose(bound, live + k);
     for (int k = 0; k < bound->n_chosen; k++)
         bound->chosen_at[bound->chosen[k].item] = 0;
     bound->height = i64_max(bound->height, sum);
-    VEC_PUSH(bound->a, &bound->list, bound->job.n);
+    VEC_PUSH(bound->arena, &bound->list, bound->job.n);
 }
 
 static size_t list_births(const Problem *problem, Event *event)
 {
     size_t n = 0;
     for (int i = 0; i < problem->n; i++) {
-        const PlaceItem *item = &problem->item[problem->from[i]];
+        const PlaceItem *item = place_item(problem, i);
         event[n++] = (Event){ problem->begin[i], i, 0 };
         for (int k = 0; k < item->parts; k++) {
             const int32_t begin = item->part[k].begin;
@@ -278,64 +324,94 @@ static size_t list_births(const Problem *problem, Event *event)
     return n;
 }
 
-/* The times at which something begins; each once, rising. */
-static size_t births(Bound *bound, Event **out)
+/* The times at which something begins, rising: each item, and of parts alone each time once. */
+static size_t births(const Bound *bound, Event **out)
 {
-    const Problem *problem = bound->p;
+    const Problem *problem = bound->problem;
     size_t most = 0;
     for (int i = 0; i < problem->n; i++)
-        most += (size_t)problem->item[problem->from[i]].parts + 1;
-    Event *event = NEW_ARRAY(bound->a, Event, most);
+        most += (size_t)place_item(problem, i)->parts + 1;
+    Event *event = NEW_ARRAY(bound->arena, Event, most);
     const size_t n = list_births(problem, event);
     if (n)
         qsort(event, n, sizeof *event, by_time);
     size_t kept = 0;
     for (size_t k = 0; k < n; k++) {
         const bool first = kept && event[kept - 1].time != event[k].time;
-        if (event[k].item >= 0 || first)
-            event[kept++] = event[k];
+        if (event[k].item < 0 && !first)
+            continue;
+        event[kept] = event[k];
+        kept++;
     }
     *out = event;
     return kept;
 }
 
+/* What has not ended by now; returns how many. */
+static int drop_ended(const Problem *problem, int32_t *alive, int n,
+                      int32_t now)
+{
+    int kept = 0;
+    for (int k = 0; k < n; k++) {
+        const int32_t item = alive[k];
+        if (problem->end[item] <= now)
+            continue;
+        alive[kept] = item;
+        kept++;
+    }
+    return kept;
+}
+
+/* The windows of what is alive, those of no units left out. */
+static void list_live(Bound *bound, const int32_t *alive, int n, int32_t now)
+{
+    bound->n_live = 0;
+    for (int k = 0; k < n; k++) {
+        const Live live = live_at(bound, alive[k], now);
+        if (!live.length)
+            continue;
+        bound->live[bound->n_live] = live;
+        bound->n_live++;
+    }
+}
+
 static void count_steps(Bound *bound)
 {
-    const Problem *problem = bound->p;
+    const Problem *problem = bound->problem;
     Event *event;
     const size_t n = births(bound, &event);
-    int32_t *alive = NEW_ARRAY(bound->a, int32_t, problem->n);
+    int32_t *alive = NEW_ARRAY(bound->arena, int32_t, problem->n);
     int n_alive = 0;
     for (size_t k = 0; k < n;) {
         const int32_t now = event[k].time;
-        int kept = 0;
-        for (int m = 0; m < n_alive; m++)
-            if (problem->end[alive[m]] > now)
-                alive[kept++] = alive[m];
+        n_alive = drop_ended(problem, alive, n_alive, now);
         for (; k < n && event[k].time == now; k++)
             if (event[k].item >= 0)
-                alive[kept++] = event[k].item;
-        n_alive = kept;
-        bound->n_live = 0;
-        for (int m = 0; m < n_alive; m++) {
-            bound->live[bound->n_live] = live_at(bound, alive[m], now);
-            if (bound->live[bound->n_live].length)
-                bound->n_live++;
-        }
+                alive[n_alive++] = event[k].item;
+        list_live(bound, alive, n_alive, now);
         count_step(bound);
     }
 }
 
+/* No lower than each item by itself. */
+static int64_t least_height(Arena *arena, const Problem *problem)
+{
+    int64_t height = 0;
+    if (problem->plain || problem->many)
+        height = most_alive(arena, problem);
+    for (int i = 0; i < problem->n; i++) {
+        const int64_t place = i64_max(problem->pin[i], 0);
+        height = i64_max(height, problem->size[i] + place);
+    }
+    return height;
+}
+
 int64_t place_bound(Arena *arena, Problem *problem)
 {
-    int64_t height =
-        problem->plain || problem->many ? most_alive(arena, problem) : 0;
-    for (int i = 0; i < problem->n; i++)
-        height =
-            i64_max(height, problem->size[i] + i64_max(problem->pin[i], 0));
+    Bound bound = { .arena = arena, .problem = problem };
+    bound.height = least_height(arena, problem);
     if (problem->plain || problem->many)
-        return height;
-    Bound bound = { .a = arena, .p = problem, .height = height };
+        return bound.height;
     bound.live = NEW_ARRAY(arena, Live, problem->n);
     bound.chosen = NEW_ARRAY(arena, Live, problem->n);
     bound.chosen_at = NEW_ARRAY(arena, int32_t, problem->n);
