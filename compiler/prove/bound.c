@@ -104,22 +104,28 @@ static int32_t count_calls(const Bound *b, const Slot *slot)
     return stream->prologue + repeated + stream->epilogue;
 }
 
+static int32_t unit_of(const Step *step, int32_t call, bool reverse)
+{
+    const bool backward = step->backward != reverse;
+    return backward ? step->units - 1 - call : call;
+}
+
 static Calls list_calls(const Bound *b, const Slot *slot, bool reverse)
 {
     const int32_t n = count_calls(b, slot);
+    const int32_t steps = slot->end - slot->first;
     Calls calls = {
         .n = n,
         .step = NEW_ARRAY(b->arena, int32_t, n + 1),
         .unit = NEW_ARRAY(b->arena, int32_t, n + 1),
     };
-    int32_t *made = NEW_ARRAY(b->arena, int32_t, slot->end - slot->first + 1);
+    int32_t *made = NEW_ARRAY(b->arena, int32_t, steps + 1);
     for (int32_t i = 0; i < n; i++) {
         const int32_t k = slot->stream ? segment_entry(slot->stream, i) : 0;
-        const int32_t unit = made[k]++;
-        const Step *step = step_at(b, slot->first + k);
-        const bool back = step->backward != reverse;
-        calls.step[i] = slot->first + k;
-        calls.unit[i] = back ? step->units - 1 - unit : unit;
+        const int32_t number = slot->first + k;
+        calls.step[i] = number;
+        calls.unit[i] = unit_of(step_at(b, number), made[k], reverse);
+        made[k]++;
     }
     return calls;
 }
@@ -314,25 +320,33 @@ static bool made_by_pixels(const Bound *b, const Step *step, int32_t slot)
            whole_pixels(y);
 }
 
+/* Notes in which call each row of the operand dies, in b->call; returns how many rows. */
+static int32_t note_deaths(const Bound *b, const Calls *calls, int32_t slot,
+                           const Operand *operand)
+{
+    const Life *life = life_of(b->lives, operand);
+    const Image as = image_in(b, slot_at(b, slot), life, false);
+    note_row_calls(b, calls, life, as, false);
+    return as.rows;
+}
+
 /* Of each call and operand: how many of its rows die there, pixel by pixel; false: none. */
 static bool count_dying(const Bound *b, const Calls *calls, int32_t slot,
                         int32_t *dying)
 {
     const Step *step = step_at(b, slot_at(b, slot)->first);
-    const size_t operands = (size_t)step->n_operand;
+    const int64_t operands = step->n_operand;
     bool any = false;
     for (int k = step->n_out; k < step->n_operand; k++) {
         if (!dies_by_pixels(b, slot, step, k))
             continue;
-        const Life *life = life_of(b->lives, step->operand + k);
-        const Image as = image_in(b, slot_at(b, slot), life, false);
-        note_row_calls(b, calls, life, as, false);
-        for (int32_t row = 0; row < as.rows; row++) {
+        const int32_t rows = note_deaths(b, calls, slot, step->operand + k);
+        for (int32_t row = 0; row < rows; row++) {
             const int32_t call = b->call[row];
             if (call < 0)
                 continue;
             any = true;
-            dying[(size_t)call * operands + (size_t)k]++;
+            dying[call * operands + k]++;
         }
     }
     return any;
@@ -345,14 +359,14 @@ static void save_pixels(const Bound *b, const Calls *calls, int32_t slot,
     const Step *step = step_at(b, slot_at(b, slot)->first);
     if (!made_by_pixels(b, step, slot))
         return;
-    const size_t operands = (size_t)step->n_operand;
+    const int64_t operands = step->n_operand;
     const bool backward = step->backward != reverse;
-    int32_t *dying = NEW_ARRAY(b->arena, int32_t, operands * (size_t)calls->n);
+    int32_t *dying = NEW_ARRAY(b->arena, int32_t, operands * calls->n);
     if (!count_dying(b, calls, slot, dying))
         return;
     for (int32_t i = 0; i < calls->n; i++) {
-        const int64_t saved =
-            pixels_saved(step, backward, dying + (size_t)i * operands);
+        const int32_t *of_call = dying + i * operands;
+        const int64_t saved = pixels_saved(step, backward, of_call);
         b->delta[2 * i + 1] -= saved;
         b->delta[2 * i + 2] += saved;
     }
