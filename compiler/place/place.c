@@ -10,6 +10,14 @@
 #include "base/size.h"
 #include "place/problem.h"
 
+/* A height that the search by pairs left undecided within so many nodes. */
+typedef struct Tried {
+    int64_t height;
+    uint64_t nodes;
+} Tried;
+
+enum { MOST_TRIED = 8 };
+
 typedef struct Run {
     Problem *p;
     Skyline *skyline; /* the exact search of this problem: one of the two */
@@ -19,6 +27,8 @@ typedef struct Run {
     bool capacity;     /* the goal was asked for */
     int64_t *best, *trial;
     uint64_t nodes, budget;
+    Tried tried[MOST_TRIED]; /* the latest of them, in turn */
+    int n_tried;
 } Run;
 
 static const uint64_t SLICE = 2000; /* nodes of the first tries */
@@ -30,21 +40,55 @@ static bool done(const Run *run)
            run->nodes >= run->budget;
 }
 
-/* One try at height c; narrows [low, high] if it decides. */
-static Verdict try_height(Run *run, int64_t c, uint64_t slice, bool wide)
+/* Where few heights are left they come again and again. */
+static bool was_tried(const Run *run, int64_t height, uint64_t nodes)
 {
-    slice = slice < run->budget - run->nodes ? slice : run->budget - run->nodes;
+    for (int i = 0; i < MOST_TRIED; i++) {
+        const Tried *tried = run->tried + i;
+        if (tried->height == height && tried->nodes >= nodes)
+            return true;
+    }
+    return false;
+}
+
+/* The search by pairs begins anew each time and learns nothing from one try to the next: the same
+ * one again would end as it did, and is only counted. */
+static Verdict try_pairs(Run *run, int64_t height, uint64_t slice)
+{
+    if (was_tried(run, height, slice)) {
+        run->nodes += slice + 1;
+        return UNDECIDED;
+    }
     const Verdict verdict =
-        run->skyline
-            ? place_exact(run->skyline, c, wide, slice, run->trial, &run->nodes)
-            : place_pairs(run->pairs, c, slice, run->trial, &run->nodes);
+        place_pairs(run->pairs, height, slice, run->trial, &run->nodes);
+    if (verdict == UNDECIDED) {
+        run->tried[run->n_tried % MOST_TRIED] = (Tried){ height, slice };
+        run->n_tried++;
+    }
+    return verdict;
+}
+
+static Verdict search_height(Run *run, int64_t height, uint64_t slice,
+                             bool wide)
+{
+    if (!run->skyline)
+        return try_pairs(run, height, slice);
+    return place_exact(run->skyline, height, wide, slice, run->trial,
+                       &run->nodes);
+}
+
+/* One try; narrows [low, high] if it decides. */
+static void try_height(Run *run, int64_t height, uint64_t slice, bool wide)
+{
+    const uint64_t left = run->budget - run->nodes;
+    const Verdict verdict =
+        search_height(run, height, slice < left ? slice : left, wide);
     if (verdict == IMPOSSIBLE)
-        run->low = i64_max(run->low, c + 1);
+        run->low = i64_max(run->low, height + 1);
     if (verdict != FOUND)
-        return verdict;
+        return;
     run->high = place_height(run->p, run->trial);
     memcpy(run->best, run->trial, sizeof *run->best * (size_t)run->p->n);
-    return verdict;
 }
 
 /* One height, by both tables of rules in turn, in growing slices: the capacity that was asked for,
