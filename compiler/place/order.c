@@ -15,11 +15,17 @@ static const size_t MOVE_WORK = 1000000;
 /* More items than this are not looked through for each of them. */
 enum { MOST_LARGE = 20000 };
 
+/* Offsets that an item cannot have: between low and high. */
+typedef struct Taken {
+    int64_t low, high;
+} Taken;
+
 typedef struct Orders {
     const Problem *p;
     int32_t *order, *next;   /* the best one, and the one being tried */
     int64_t *offset, *trial; /* of each */
     bool *placed;
+    Taken *taken; /* of one item; room for those of all its arcs */
     int64_t best;
 } Orders;
 
@@ -39,10 +45,11 @@ static int by_key(const void *a, const void *b)
     return 0;
 }
 
-/* The lowest offset at or above y that one arc to a placed neighbour moves i to; y if none does. */
-static int64_t raise_once(const Orders *orders, int i, int64_t y)
+/* What the arcs of item i to placed neighbours take of the offsets from 0 on; returns how many. */
+static int list_taken(const Orders *orders, int i)
 {
     const Problem *problem = orders->p;
+    int n = 0;
     for (size_t e = problem->start[i]; e < problem->start[i + 1]; e++) {
         const Arc *arc = &problem->arc[problem->incident[e]];
         const bool first = arc->i == i;
@@ -50,11 +57,31 @@ static int64_t raise_once(const Orders *orders, int i, int64_t y)
         if (!orders->placed[other])
             continue;
         const int64_t at = orders->trial[other];
-        const int64_t lo = at + (first ? arc->lo : -arc->hi);
-        const int64_t hi = at + (first ? arc->hi : -arc->lo);
-        if (lo < y && y < hi)
-            y = place_up(hi, problem->align[i]);
+        const int64_t high = at + (first ? arc->hi : -arc->lo);
+        const int64_t low = at + (first ? arc->lo : -arc->hi);
+        if (high <= 0)
+            continue;
+        orders->taken[n] = (Taken){ low, high };
+        n++;
     }
+    return n;
+}
+
+/* The lowest offset of item i that its placed neighbours leave. */
+static int64_t lowest_offset(const Orders *orders, int i)
+{
+    const int64_t align = orders->p->align[i];
+    const int n = list_taken(orders, i);
+    int64_t y = 0;
+    int64_t before;
+    do {
+        before = y;
+        for (int k = 0; k < n; k++) {
+            const Taken *taken = orders->taken + k;
+            if (taken->low < y && y < taken->high)
+                y = place_up(taken->high, align);
+        }
+    } while (y != before);
     return y;
 }
 
@@ -74,21 +101,31 @@ static int64_t place_pinned(Orders *orders)
     return height;
 }
 
-/* Height of first fit in the order `next`; gives up above `limit`. */
-static int64_t first_fit(Orders *orders, int64_t limit)
+/* The first items of `next` as they lie in the best order, which begins with them, too; the height
+ * of what is placed. */
+static int64_t place_first(Orders *orders, int first)
+{
+    int64_t height = place_pinned(orders);
+    for (int k = 0; k < first; k++) {
+        const int i = orders->next[k];
+        orders->trial[i] = orders->offset[i];
+        orders->placed[i] = true;
+        height = i64_max(height, orders->trial[i] + orders->p->size[i]);
+    }
+    return height;
+}
+
+/* Height of first fit in the order `next`, whose `first` items are those of the best order; gives
+ * up above `limit`. */
+static int64_t first_fit(Orders *orders, int first, int64_t limit)
 {
     const Problem *problem = orders->p;
-    int64_t height = place_pinned(orders);
-    for (int k = 0; k < problem->n && height <= limit; k++) {
+    int64_t height = place_first(orders, first);
+    for (int k = first; k < problem->n && height <= limit; k++) {
         const int i = orders->next[k];
         if (orders->placed[i])
             continue;
-        int64_t y = 0;
-        int64_t raised = raise_once(orders, i, 0);
-        while (raised != y) {
-            y = raised;
-            raised = raise_once(orders, i, y);
-        }
+        const int64_t y = lowest_offset(orders, i);
         orders->trial[i] = y;
         orders->placed[i] = true;
         height = i64_max(height, y + problem->size[i]);
@@ -161,8 +198,9 @@ static void move_item(int32_t *order, int n, int from, int to)
     order[to] = i;
 }
 
-/* Any item to any place and, in turn, an item at the peak to an earlier place. */
-static void next_move(Orders *orders, uint32_t turn, uint64_t *state)
+/* Any item to any place and, in turn, an item at the peak to an earlier place. Returns how many
+ * items stay in front. */
+static int next_move(Orders *orders, uint32_t turn, uint64_t *state)
 {
     const int n = orders->p->n;
     const uint64_t x = place_random(state);
@@ -174,6 +212,7 @@ static void next_move(Orders *orders, uint32_t turn, uint64_t *state)
     }
     memcpy(orders->next, orders->order, sizeof *orders->next * (size_t)n);
     move_item(orders->next, n, from, to);
+    return from < to ? from : to;
 }
 
 static void improve(Orders *orders, int64_t goal, uint32_t moves)
@@ -184,8 +223,8 @@ static void improve(Orders *orders, int64_t goal, uint32_t moves)
     if (moves > most)
         moves = (uint32_t)most;
     for (uint32_t turn = 0; turn < moves && orders->best > goal; turn++) {
-        next_move(orders, turn, &state);
-        const int64_t height = first_fit(orders, orders->best);
+        const int first = next_move(orders, turn, &state);
+        const int64_t height = first_fit(orders, first, orders->best);
         if (height <= orders->best)
             keep(orders, height);
     }
@@ -256,6 +295,18 @@ static int64_t place_without_pairs(Arena *arena, Orders *orders, int64_t goal)
     return orders->best;
 }
 
+/* Most arcs that an item has. */
+static size_t most_arcs(const Problem *problem)
+{
+    size_t most = 0;
+    for (int i = 0; i < problem->n; i++) {
+        const size_t arcs = problem->start[i + 1] - problem->start[i];
+        if (arcs > most)
+            most = arcs;
+    }
+    return most;
+}
+
 int64_t place_by_order(Arena *arena, const Problem *problem,
                        const int64_t *hint, int64_t goal, uint32_t moves,
                        int64_t *offset)
@@ -267,10 +318,11 @@ int64_t place_by_order(Arena *arena, const Problem *problem,
     orders.placed = NEW_ARRAY(arena, bool, problem->n);
     if (problem->many)
         return place_without_pairs(arena, &orders, goal);
+    orders.taken = NEW_ARRAY(arena, Taken, most_arcs(problem));
     for (int kind = hint ? BY_HINT : BY_SIZE;
          kind < ORDERS && orders.best > goal; kind++) {
         sort_order(arena, &orders, kind, hint);
-        const int64_t height = first_fit(&orders, orders.best);
+        const int64_t height = first_fit(&orders, 0, orders.best);
         if (height < orders.best)
             keep(&orders, height);
     }
