@@ -23,8 +23,8 @@ typedef struct Sight {
     bool seen, differs, updated;
 } Sight;
 
-typedef struct
-    Late { /* a copy to be made behind step `after` of those there were */
+/* A copy to be made behind step `after` of those there were. */
+typedef struct Late {
     Step *step;
     size_t after;
 } Late;

@@ -15,8 +15,8 @@ typedef struct PlacePart {
 typedef struct PlaceItem {
     int64_t size;  /* extent in bytes; every part lies in it */
     int64_t align; /* the offset is a multiple of it; 0 and 1: any offset */
-    int32_t begin,
-        end; /* alive in steps [begin, end); left out when there are parts */
+    /* alive in steps [begin, end); left out when there are parts */
+    int32_t begin, end;
     int32_t parts; /* 0: all bytes are taken for the whole lifetime */
     /* borrowed: parts keep their distances (results of a concat, windows, gaps) */
     const PlacePart *part;

@@ -13,8 +13,8 @@
 
 typedef enum Side { OPEN, ABOVE, BELOW } Side;
 
-typedef struct
-    Change { /* of a bound, or, where it is NULL, of an arc's side back to OPEN */
+/* Of a bound, or, where it is NULL, of an arc's side back to OPEN. */
+typedef struct Change {
     int64_t *where, old;
 } Change;
 
@@ -213,12 +213,10 @@ static int pick_arc(const PairSearch *search)
             continue;
         const int64_t above = search->high[x->i] - search->low[x->j] - x->hi;
         const int64_t below = search->high[x->j] - search->low[x->i] + x->lo;
-        const int64_t both = (above + below + 1) * 64,
-                      room =
-                          search->weight[k] == 1
-                              ? both
-                              : both /
-                                    search->weight[k]; /* a division is slow */
+        const int64_t both = (above + below + 1) * 64;
+        const int64_t weight = search->weight[k];
+        /* A division is slow. */
+        const int64_t room = weight == 1 ? both : both / weight;
         if (room >= least)
             continue;
         least = room;
@@ -332,8 +330,10 @@ static bool begin(PairSearch *search)
         fits =
             fits && search->low[i] <= room && search->low[i] <= search->high[i];
     }
-    for (int i = 0; fits && i < problem->n; i++)
-        wake(search, i), note_risen(search, i);
+    for (int i = 0; fits && i < problem->n; i++) {
+        wake(search, i);
+        note_risen(search, i);
+    }
     return fits;
 }
 

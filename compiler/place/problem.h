@@ -49,8 +49,8 @@ typedef struct Problem {
     size_t *partners;
     Partner *partner;
 
-    size_t n_job,
-        n_list; /* lists of jobs that exclude each other, when not plain */
+    /* lists of jobs that exclude each other, when not plain */
+    size_t n_job, n_list;
     Job *job;
     size_t *list; /* list k: job[list[k]] .. job[list[k + 1] - 1] */
 } Problem;

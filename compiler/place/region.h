@@ -32,11 +32,11 @@ enum {
 typedef struct RegionPlan {
     int32_t *of;     /* by item: its region */
     int64_t *offset; /* by item, in its region */
-    int64_t *height,
-        *bound; /* by region: bytes, and a proved least for the items in it */
+    /* by region: bytes, and a proved least for the items in it */
+    int64_t *height, *bound;
     int64_t *traffic; /* by region */
-    int64_t cost,
-        least; /* traffic times cost, summed; no assignment costs less than `least` */
+    /* traffic times cost, summed; no assignment costs less than `least` */
+    int64_t cost, least;
     bool optimal; /* cost is the least there is */
     /* bytes beyond the sizes of the regions, in the best assignment found; 0: it fits */
     int64_t missing;

@@ -23,8 +23,8 @@ typedef struct SkylineQueue {
 
 /* A branching node: what covers the point (section, y)? */
 typedef struct SkylineFrame {
-    int a, b,
-        limit; /* solves sections [a, b); its owner goes on in [b, limit) */
+    /* solves sections [a, b); its owner goes on in [b, limit) */
+    int a, b, limit;
     int section;
     int64_t y;
     size_t mark;             /* of the trail */
@@ -38,33 +38,33 @@ struct Skyline {
     const Problem *p;
     int n, sections;
     int64_t capacity;
-    int32_t *first,
-        *last; /* item i lives in sections first[i] .. last[i] - 1 */
+    /* item i lives in sections first[i] .. last[i] - 1 */
+    int32_t *first, *last;
     int64_t *earliest, *offset;
     bool *placed;
-    int32_t *group,
-        *group_left; /* items of one lifetime, by their first; how many are open */
+    /* items of one lifetime, by their first; how many are open */
+    int32_t *group, *group_left;
     int32_t *twin; /* the previous equal item, or -1 */
     int32_t *rank; /* in which answers are tried */
 
-    int32_t *birth,
-        *born; /* items whose first section is s: born[birth[s]] .. born[birth[s + 1] - 1] */
+    /* items whose first section is s: born[birth[s]] .. born[birth[s + 1] - 1] */
+    int32_t *birth, *born;
     int32_t **open; /* items of a section, the open ones first */
     int32_t *open_count;
     int32_t **slot; /* open[s][slot[i][s - first[i]]] == i */
-    int64_t *floor,
-        *top; /* top: end of the highest placed item, at most the floor */
+    /* top: end of the highest placed item, at most the floor */
+    int64_t *floor, *top;
     int64_t *top_item;
     /* an open item whose earliest is the floor; while it stays, so does the floor */
     int64_t *holder;
     int64_t *rest; /* sum of the open sizes */
     /* open items alive on both sides of the border before s */
     int32_t *crossing;
-    int64_t *weight,
-        *weights; /* failures met in a section, plus one: one row a rule */
+    /* failures met in a section, plus one: one row a rule */
+    int64_t *weight, *weights;
 
-    int64_t *base,
-        *roof; /* scratch of one hole: highest base and lowest roof from it to a section */
+    /* scratch of one hole: highest base and lowest roof from it to a section */
+    int64_t *base, *roof;
 
     SkylineQueue raised, stale, touched;
     VEC(SkylineChange) trail;
@@ -75,8 +75,8 @@ struct Skyline {
     bool *rests;
     uint64_t *table, *item_key; /* table: keys of states that fail */
     int table_bits;
-    int64_t bias,
-        scale; /* of the rule; scores are capacity * scale >> shift at most, per answer */
+    /* of the rule; scores are capacity * scale >> shift at most, per answer */
+    int64_t bias, scale;
     int shift;
     bool weighted;
     uint64_t nodes, node_limit;

@@ -21,8 +21,8 @@ typedef struct Lane { /* a step */
     int32_t units, made;
     /* units that are made one after the other, where there are so many left */
     int32_t burst;
-    int port,
-        ports; /* its operands, scratch left out: port[port .. port + ports - 1] */
+    /* its operands, scratch left out: port[port .. port + ports - 1] */
+    int port, ports;
     bool last; /* writes what leaves the range */
 } Lane;
 
@@ -30,10 +30,10 @@ typedef struct Cell { /* an item */
     const Item *item;
     int index;
     bool from, to; /* made before, alive after */
-    int32_t rows,
-        keep; /* keep: most rows alive at once, with those of its guests */
-    int makers,
-        readers; /* ports, in Walk.maker and Walk.reader from these on */
+    /* keep: most rows alive at once, with those of its guests */
+    int32_t rows, keep;
+    /* ports, in Walk.maker and Walk.reader from these on */
+    int makers, readers;
     int n_makers, n_readers;
     int host; /* a cell made of this one in its place, -1: none */
     /* rows are needed that would be overwritten there */
@@ -53,8 +53,8 @@ typedef struct Walk {
     int32_t calls, room;
     int under, over; /* cells; -1 */
     int64_t distance;
-    int64_t rings,
-        most; /* bytes of the rings so far; beyond which the walk is of no use */
+    /* bytes of the rings so far; beyond which the walk is of no use */
+    int64_t rings, most;
 } Walk;
 
 /* Does it live within the range? Then it may be a ring. */

@@ -60,8 +60,8 @@ typedef struct PlanOptions {
     bool tight;
     /* calls of streams make more pixels where the peak stays as it is */
     bool join;
-    bool
-        hosts; /* streams may make results in the place of what they are made of */
+    /* streams may make results in the place of what they are made of */
+    bool hosts;
     bool strips; /* ranges may be computed in strips; schedule_under() only */
     Walked *walked; /* NULL: each schedule begins anew */
     /* unit visits that are left to all schedules together; NULL: each has its own */
@@ -78,17 +78,17 @@ typedef struct PlanWork {
 typedef struct PlanBudget {
     /* steps of the programs scheduled for the sake of single copies */
     int64_t copies;
-    int64_t order, quick_order,
-        slot_order; /* steps taken in trial: of the program, of each candidate, of each schedule */
+    /* steps taken in trial: of the program, of each candidate, of each schedule */
+    int64_t order, quick_order, slot_order;
     PlanWork search; /* for each form of the steps */
-    int64_t walks,
-        curve_walks; /* units made while streams are walked: of a schedule, of a curve */
-    int64_t paths,
-        paths_of_step; /* edges looked at in search of a path, and more for each step */
+    /* units made while streams are walked: of a schedule, of a curve */
+    int64_t walks, curve_walks;
+    /* edges looked at in search of a path, and more for each step */
+    int64_t paths, paths_of_step;
     /* ranges that may become streams: beyond, streams must be shorter */
     int64_t edges;
-    int64_t placing,
-        placing_items; /* nodes of the exact search for offsets; times items */
+    /* nodes of the exact search for offsets; times items */
+    int64_t placing, placing_items;
     int64_t pairs, pairs_of_item; /* of items alive together that it lists */
 } PlanBudget;
 

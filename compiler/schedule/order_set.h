@@ -12,8 +12,8 @@ typedef struct State {
     uint64_t *done; /* bits of the stretch; NULL until it is looked at */
     uint64_t key;
     int64_t live, peak;
-    int32_t parent,
-        step; /* the parent's set, this step, and what is safe then; parent -1: the start */
+    /* the parent's set, this step, and what is safe then; parent -1: the start */
+    int32_t parent, step;
     int32_t count;  /* steps done */
     int32_t *taken; /* since the parent, with `done` */
     int32_t n_taken;
@@ -43,8 +43,8 @@ typedef struct Search {
     /* of an item: the stretch that was set up last, by its first step, plus 1 */
     int32_t *seen;
     int32_t *waiting; /* of a step: how many before it are not done */
-    int32_t *left,
-        *begun; /* of an item: its steps that are not done, and that are */
+    /* of an item: its steps that are not done, and that are */
+    int32_t *left, *begun;
 
     int32_t first, end, words; /* the stretch: steps [first, end) */
     uint64_t *done, *ready;    /* of the set at hand, bits of the stretch */
@@ -58,9 +58,8 @@ typedef struct Search {
     Met *met;
     size_t met_room, met_n;
     int64_t limit; /* peaks from here on are of no use */
-    int64_t work,
-        stop; /* steps to be taken or weighed in trial: what is left; where the phase at
-                           hand ends */
+    /* steps to be taken or weighed in trial: what is left; where the phase at hand ends */
+    int64_t work, stop;
     int64_t states;
 } Search;
 

@@ -26,8 +26,8 @@ typedef struct Stream {
     uint8_t *order; /* a step, relative to first, for each unit made */
     int32_t calls;
     VEC(Ring) ring; /* tensors that live inside only */
-    int32_t under,
-        over; /* items: a dying input, and the result that may lie over it; -1: none */
+    /* items: a dying input, and the result that may lie over it; -1: none */
+    int32_t under, over;
     /* under - over >= distance, walked forward; over - under >= distance, backward */
     int64_t distance;
     int64_t bytes;   /* rings, the largest scratch, and row counters */
