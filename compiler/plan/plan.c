@@ -44,24 +44,28 @@ static Trial plan_schedule(const Program *program, const PlanOptions *opt,
                            int64_t *missing)
 {
     Arena *scratch = &program->graph->store->scratch;
-    const ArenaMark mark = arena_mark(scratch);
     PlanOptions options = *opt;
     options.join = true;
     Trial trial = trial_new(program, &options);
+    const Trial scheduled = trial;
+    const ArenaMark mark = arena_mark(scratch);
     Trial wide;
     *missing = 0;
     if (place_widened(&trial, &wide))
         return wide;
     trial_place(&trial);
     const int64_t promised = i64_max(trial.schedule.peak, opt->arena_limit);
-    options.join = false; /* what a slot can spare its neighbours may not */
     if (trial.schedule.joined && beyond(&trial, promised)) {
+        /* What a slot can spare its neighbours may not. */
         arena_release(scratch, mark);
-        trial = trial_placed(program, &options);
+        trial = scheduled;
+        trial_unjoin(&trial);
+        trial_place(&trial);
     }
     *missing = beyond(&trial, promised);
     if (opt->level < PLAN_STREAM || opt->hosts || !*missing)
         return trial;
+    options.join = false;
     options.tight = true;
     const Trial tight = trial_placed(program, &options);
     return beyond(&tight, promised) < *missing ? tight : trial;

@@ -49,6 +49,18 @@ Trial trial_new(const Program *program, const PlanOptions *opt)
     return trial;
 }
 
+void trial_unjoin(Trial *trial)
+{
+    Schedule *schedule = &trial->schedule;
+    trial->opt.join = false;
+    schedule->joined = false;
+    for (size_t i = 0; i < schedule->slot.n; i++) {
+        Slot *slot = schedule->slot.at + i;
+        slot->stream = slot->unjoined;
+    }
+    take_schedule(trial);
+}
+
 int64_t trial_peak(const Program *program, const PlanOptions *opt, int64_t most)
 {
     Arena *scratch = scratch_of(program);

@@ -35,6 +35,8 @@ Trial plan_find(const Program *program, const PlanOptions *opt);
 
 /* Items and schedule of the program's steps: enough to compare. The program outlives the trial. */
 Trial trial_new(const Program *program, const PlanOptions *opt);
+/* Takes the calls of its streams apart that were joined; before it is placed. */
+void trial_unjoin(Trial *trial);
 /* The least peak of the program's steps; any number beyond `most` where it is beyond (0: wherever
  * it is). */
 int64_t trial_peak(const Program *program, const PlanOptions *opt,

@@ -60,6 +60,7 @@ static Schedule take(Finder *finder, const Best *best)
             .first = edge->from,
             .end = edge->to,
             .stream = edge->stream,
+            .unjoined = edge->stream,
             .cut = strip ? strip->cut : (Cut){ 0 },
             .bytes = edge->bytes,
         };
@@ -154,10 +155,9 @@ static bool join_units(Finder *finder, Schedule *schedule, int64_t most)
     bool joined = false;
     for (size_t i = 0; i < schedule->slot.n; i++) {
         Slot *slot = schedule->slot.at + i;
-        const Stream *before = slot->stream;
         if (slot->stream)
             finder_join_units(finder, &slot->stream, most);
-        joined |= slot->stream != before;
+        joined |= slot->stream != slot->unjoined;
     }
     return joined;
 }

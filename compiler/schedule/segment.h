@@ -10,9 +10,10 @@
  * become several streams. */
 typedef struct Slot {
     int32_t first, end;
-    Stream *stream; /* NULL: layer by layer, or in strips */
-    Cut cut;        /* n > 0: to be made in so many strips */
-    int64_t bytes; /* alive in it, by the count of Schedule.peak */
+    Stream *stream;   /* NULL: layer by layer, or in strips */
+    Stream *unjoined; /* the same before calls were joined (PlanOptions.join) */
+    Cut cut;          /* n > 0: to be made in so many strips */
+    int64_t bytes;    /* alive in it, by the count of Schedule.peak */
 } Slot;
 
 typedef struct Schedule {
