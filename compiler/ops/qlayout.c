@@ -171,6 +171,15 @@ Recipe *packing_depthwise(const Packing *packing)
     return recipe_turn(store, packing_matrix(packing));
 }
 
+Tensor *packing_each(const Packing *packing, DType type, const void *values)
+{
+    Lower *lower = packing->lower;
+    const int64_t dims[2] = { packing->groups, packing->each };
+    Recipe *recipe = recipe_memory(lower->store, type, 2, dims, values);
+    recipe = recipe_fill_up(lower->store, recipe, 1, packing->padded);
+    return lower_constant(lower, recipe);
+}
+
 /* ---- windows of pixels ---- */
 
 /* A dimension of the image, and what a window takes of it. */
