@@ -5,16 +5,18 @@
 
 #include "ops/lower.h"
 
-/* The graph that is attribute `name`, which must be there; and another one in its place. */
+/* The graph that is attribute `name`, which must be there; and another one. */
 Graph *control_body(Node *node, const char *name);
-void control_set_body(Node *node, const char *name, Graph *graph);
-void control_set_input(Graph *graph, size_t i, DType type, Shape shape);
+void control_set_body(Node *node, const char *name,
+                      Graph *graph);           /* in its place */
+void control_set_input(Graph *graph, size_t i, /* of the body's inputs */
+                       DType type, Shape shape);
 /* Types and shapes of a body whose inputs have theirs. */
 void control_infer(Graph *graph);
-/* Puts the nodes of body into the node's graph, its inputs being `in`; out[i] gets the value of
- * output i. */
-void control_expand(Node *node, const Graph *body, Tensor *const *in,
-                    Tensor **out);
+/* Puts the nodes of body into the node's graph. */
+void control_expand(Node *node, const Graph *body,
+                    Tensor *const *in, /* its inputs */
+                    Tensor **out);     /* gets its outputs */
 /* The steps of a body. */
 void control_lower(Lower *lower, Graph *graph);
 /* A step that may go on elsewhere. */
@@ -28,6 +30,8 @@ void control_retire_into(Node *node, Tensor *const *made);
 /* Infers a body, a Graph, for protect(): whether it can be is an answer. */
 void control_infer_body(void *body);
 /* A node that joins the parts. */
-Tensor *control_concat(Node *node, Tensor *const *part, int count, int axis);
+Tensor *control_concat(Node *node, Tensor *const *part,
+                       int count, /* of parts */
+                       int axis);
 
 #endif

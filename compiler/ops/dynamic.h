@@ -26,14 +26,17 @@ Tensor *node_count(const Node *node);
  * the same. */
 Shape dynamic_bound(const Node *node, int i, Shape bound);
 
-/* For nodes in the place of `at`: the tensor, whose one dynamic dimension is `axis`, over the whole
- * bound, with that value where it has no elements; and its real size there, int64 [1]. */
-Tensor *dynamic_filled(const Node *at, Tensor *tensor, int axis, double value);
-Tensor *dynamic_size(const Node *at, const Tensor *tensor, int axis);
-/* For nodes in the place of `at`: of each of the n tensors only the first `size` (int64 [1])
- * elements along the axis count. */
-void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis,
-                 Tensor *size);
+/* For nodes in the place of `at`: the tensor over the whole bound, with that value where it has no
+ * elements; and its real size along the axis, int64 [1]. */
+Tensor *dynamic_filled(const Node *at, Tensor *tensor,
+                       int axis, /* the dynamic one */
+                       double value);
+Tensor *dynamic_size(const Node *at, const Tensor *tensor,
+                     int axis); /* likewise */
+/* For nodes in the place of `at`: only the first elements of n tensors along the axis count. */
+void dynamic_cut(const Node *at, int n, Tensor *const *t,
+                 int axis,      /* of each of them */
+                 Tensor *size); /* so many: int64 [1] */
 
 /* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an
  * operand, now replaced. */

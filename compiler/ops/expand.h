@@ -39,7 +39,8 @@ bool expand_reads(const Node *at, int i);
 typedef Tensor *ExpandOne(const Node *at, Tensor *tensor);
 /* Nodes without attributes and of one result. */
 Tensor *expand_unary(const Node *at, const char *op, Tensor *a);
-Tensor *expand_binary(const Node *at, const char *op, Tensor *a, Tensor *b);
+Tensor *expand_binary(const Node *at, const char *op, /* of ONNX */
+                      Tensor *a, Tensor *b);
 /* Arithmetic with broadcasting, and the product of matrices. */
 typedef Tensor *ExpandPair(const Node *at, Tensor *a, Tensor *b);
 ExpandPair expand_add;
@@ -70,19 +71,21 @@ ExpandAlong expand_softmax_along;
 ExpandAlong expand_flat_softmax;
 /* tensor times itself. */
 ExpandOne expand_square;
-/* The elements or slices of a along an axis that b, indices, names; a and b one behind the other. */
+/* Along an axis: elements or slices of a that b, indices, names; a and b one behind the other. */
 typedef Tensor *ExpandPairAlong(const Node *at, Tensor *a, Tensor *b, int axis);
 ExpandPairAlong expand_gather;
 ExpandPairAlong expand_concat;
 /* The product with a number. */
-Tensor *expand_scaled(const Node *at, Tensor *tensor, double factor);
+Tensor *expand_scaled(const Node *at, Tensor *tensor,
+                      double factor); /* in the tensor's type */
 /* The same, but tensor itself where the attribute alpha of `at` is 1. */
 ExpandOne expand_times_alpha;
 Tensor *expand_slice(const Node *at, Tensor *tensor, int axis,
                      int64_t from, /* the first element */
                      int64_t to);  /* the one behind the last */
 /* Constants. */
-Tensor *expand_number(const Node *at, double value, DType type);
+Tensor *expand_number(const Node *at, double value, /* of its one element */
+                      DType type);
 Tensor *expand_floats(const Node *at, int64_t n, const float *values);
 Tensor *expand_i64(const Node *at, int64_t value); /* a list of one */
 Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values);
@@ -93,7 +96,8 @@ Tensor *expand_i64s(const Node *at, int64_t n, const int64_t *values);
 void expand_embeddings(Node *at, Tensor *const *in);
 
 /* Takes `at` out; result i of it (i < n, NULL: nobody asked) becomes result[i]. */
-void expand_finish(Node *at, int n, Tensor *const *result);
+void expand_finish(Node *at, int n, /* results */
+                   Tensor *const *result);
 /* The same of the one result. */
 void expand_finish_one(Node *at, Tensor *result);
 

@@ -37,10 +37,11 @@ Operand *step_in(Step *step, Tensor *tensor);
 /* Result i and operand i of the step's node. */
 Operand *step_result(Step *step, int i);
 Operand *step_operand(Step *step, int i);
-Operand *step_scratch(Lower *l, Step *s,
+Operand *step_scratch(Lower *lower, Step *step,
                       int64_t bytes); /* alive during this step */
-/* Makes operand a tensor of `rows` rows (its bytes split evenly), `pixel` elements a pixel. */
-void operand_rows(Operand *operand, int32_t rows, int64_t pixel);
+/* Makes operand a tensor of rows, its bytes split evenly. */
+void operand_rows(Operand *operand, int32_t rows,
+                  int64_t pixel); /* elements of one */
 /* Rows [N*H] of an image [N][H][W][C] (also [N][D][H][W][C]: N*D*H). Where there is one dimension,
  * [N][L][C] or [N][1][L][C], each pixel is a row, so that signals in time stream as images do; so
  * it is with a matrix [L][C]. */
@@ -51,14 +52,14 @@ int shape_row_axis(const Shape *shape);
 int64_t shape_row_pixels(const Shape *shape);
 void operand_window(Operand *operand, int32_t stride, int32_t pad,
                     int32_t extent);
-/* Any other rule: unit u needs rows[u] (lo >= hi: none). `rows` has an entry for each of the
- * `units`, and is kept, made monotone. */
-void operand_table(Operand *operand, int32_t units, Rows *rows);
+/* Any other rule: unit u needs rows[u] (lo >= hi: none). The entries are kept, made monotone. */
+void operand_table(Operand *operand, int32_t units, /* of the step */
+                   Rows *rows);
 /* Such entries for the step's units, all empty; it has not more than LIMIT_ROWS. */
 Rows *step_rows(const Step *step);
 /* Operand.columns from a table of `taps` columns for each of n. */
 const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps,
-                          const int32_t *index);
+                          const int32_t *index); /* [n][taps] */
 
 /* A constant of the blob. */
 Tensor *lower_constant(Lower *lower, Recipe *value);
@@ -67,9 +68,9 @@ Tensor *lower_i64s(Lower *lower, const int64_t *values, int64_t n);
 Tensor *lower_i32s(Lower *lower, const int32_t *values, int64_t n);
 /* An intermediate tensor of our own. */
 Tensor *lower_temp(Lower *lower, DType type, Shape shape);
-/* `out` is bytes of `in` from `offset` on: no step. Handles graph inputs and outputs (copies where
- * it must). */
-void lower_view(Lower *lower, Tensor *out, Tensor *in, int64_t offset);
+/* `out` is bytes of `in`: no step. Handles graph inputs and outputs (copies where it must). */
+void lower_view(Lower *lower, Tensor *out, Tensor *in,
+                int64_t offset); /* of its first byte in `in` */
 /* out = in, byte by byte. */
 void lower_copy(Lower *lower, Tensor *out, Tensor *in);
 /* out = 0, byte by byte. */

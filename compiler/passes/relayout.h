@@ -5,9 +5,10 @@
 
 #include "ir/graph.h"
 
-/* Rewrites n's attributes so that it gives the permuted result of operands x, where n's operands
+/* Rewrites the node's attributes so that it gives the permuted result of operands x, where its own
  * are Transpose(x, perm). False, and nothing changed, where it cannot. */
-typedef bool RelayoutFn(Node *n, int rank, const int *perm);
+typedef bool RelayoutFn(Node *node, int rank, /* of x */
+                        const int *perm);
 
 /* NULL: node needs its operands as they are. */
 RelayoutFn *relayout_find(const Node *node);
@@ -15,28 +16,32 @@ RelayoutFn *relayout_find(const Node *node);
 bool relayout_moves(const Node *node, int i);
 /* A Reshape of tensor in front of a node; and a node that becomes a Reshape of it. */
 Tensor *insert_reshape(Graph *graph, const Node *before, Tensor *tensor,
-                       const Shape *shape);
-void become_reshape(Graph *graph, Node *node, Tensor *tensor,
+                       const Shape *shape); /* of the result */
+void become_reshape(Graph *graph, Node *node,
+                    Tensor *tensor, /* its operand from now on */
                     const Shape *shape);
-/* A view of tensor with leading dimensions of 1 up to `rank`. */
+/* A view of tensor with leading dimensions of 1. */
 Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor,
-                            int rank);
+                            int rank); /* of the view */
 
-/* Where node, a Reshape or its kin, reads Transpose(x, perm): the Transpose moves behind it. False,
- * and nothing changed, where it cannot. */
-bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm);
+/* Where node reads Transpose(x, perm): the Transpose moves behind it. False, and nothing changed,
+ * where it cannot. */
+bool sink_reshape(Graph *graph, Node *node, /* a Reshape or its kin */
+                  Tensor *x, const int *perm);
 /* A Gather of one constant place becomes a Slice; false where it is none. */
 bool gather_to_slice(Graph *graph, Node *node);
 /* Transpositions and reshapes behind elementwise work on an input go in front of it. */
 void raise_turns(Graph *graph);
 /* NCHW.. -> NHWC..: out[i] = in[perm[i]]; the way back of a permutation; a shape's. */
-void perm_to_last(int rank, int *perm);
-void perm_inverse(int rank, const int *perm, int *inverse);
-Shape shape_permuted(const Shape *shape, const int *perm);
+void perm_to_last(int rank,   /* of the image */
+                  int *perm); /* gets as many places */
+void perm_inverse(int rank, const int *perm,
+                  int *inverse); /* gets as many places */
+Shape shape_permuted(const Shape *shape, const int *perm); /* of its rank */
 /* perm of a Transpose node; its default reverses. */
 void transpose_perm(const Node *node, int *perm);
 /* A Transpose node that makes `out`: out[i] = in[perm[i]]. */
-void add_transpose(Graph *graph, const Node *anchor, Tensor *in,
-                   const int *perm, Tensor *out);
+void add_transpose(Graph *graph, const Node *anchor, /* in front of it */
+                   Tensor *in, const int *perm, Tensor *out);
 
 #endif

@@ -176,8 +176,8 @@ typedef struct inlay_grams {
 
 /* y [out] of the line of x that begins at element `line`. */
 INLAY_INLINE void inlay_tfidf_line(const inlay_tfidf_params *p,
-                                    const inlay_grams *grams, const void *x,
-                                    size_t line, float *y)
+                                   const inlay_grams *grams, const void *x,
+                                   size_t line, float *y)
 {
     int32_t g;
     memset(y, 0, (size_t)p->out * sizeof *y);

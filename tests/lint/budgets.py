@@ -13,8 +13,8 @@ import tap
 
 # Reached so far, and what is aimed at.
 LIMITS = {
-    'tokens a line, all files': (8.2, 9.0),
-    'files with more than 9 tokens a line': (6, 0),
+    'tokens a line, all files': (8.19, 9.0),
+    'files with more than 9 tokens a line': (0, 0),
     'functions with more than 250 tokens': (0, 0),
     'identifiers of one letter, %': (13.9, 20.0),
     'lines with ?: inside ?:': (0, 0),
