@@ -44,12 +44,36 @@ static int open_folder(int in, const char *path, int flags)
     return io_open(in, path, O_RDONLY | O_DIRECTORY | flags);
 }
 
-/* The folder that holds it, once the slash before its name is cut off. */
-static const char *parent_of(const char *own, const char *slash)
+/* Opens the deepest folder there is before the name of `own`, and cuts `own` behind it; what is
+ * left, returned, may begin with folders that are still to be made. */
+static char *open_parent(Output *output, char *own)
 {
-    if (!slash)
-        return ".";
-    return slash == own ? "/" : own;
+    char *slash = strrchr(own, '/');
+    char *base = slash ? slash + 1 : own;
+    while (slash) {
+        *slash = 0;
+        output->parent = open_folder(AT_FDCWD, slash == own ? "/" : own, 0);
+        if (output->parent >= 0 || errno != ENOENT || slash == own)
+            return base;
+        char *outer = strrchr(own, '/');
+        *slash = '/';
+        base = outer ? outer + 1 : own;
+        base += strspn(base, "/");
+        slash = outer;
+    }
+    output->parent = open_folder(AT_FDCWD, ".", 0);
+    return base;
+}
+
+/* The path of a new folder ends with its name: what could not be renamed to is refused at once. */
+static void check_base(Output *output)
+{
+    const char *slash = strrchr(output->base, '/');
+    const char *name = slash ? slash + 1 : output->base;
+    if (*name && strcmp(name, ".") && strcmp(name, ".."))
+        return;
+    errno = ENOENT;
+    fail_begin(output, NULL);
 }
 
 /* Splits the target into parent and base; a folder that exists is taken by its real path. */
@@ -64,20 +88,13 @@ static void open_target(Output *output)
     size_t n = strlen(own);
     while (n > 1 && own[n - 1] == '/')
         own[--n] = 0;
-    char *slash = strrchr(own, '/');
-    output->base = slash ? slash + 1 : own;
-    const char *parent = parent_of(own, slash);
     if (exists && (output->target = open_folder(AT_FDCWD, own, 0)) < 0)
         fail_begin(output, "name a folder with -o");
-    if (slash && slash != own)
-        *slash = 0;
-    output->parent = open_folder(AT_FDCWD, parent, 0);
+    output->base = open_parent(output, own);
     if (output->parent < 0 && !exists)
-        fail_begin(output, "the folder that is to hold it must exist");
-    if (!exists && !*output->base) {
-        errno = ENOENT;
         fail_begin(output, NULL);
-    }
+    if (!exists)
+        check_base(output);
 }
 
 /* Beside and within the target rename() must work: both in the same file system. */
@@ -539,9 +556,27 @@ static void finish(Output *output)
     close_folders(output);
 }
 
+/* The folders before the last slash of `base`, the outer one first; those that others made
+ * meanwhile are as good. */
+static void make_way(Output *output)
+{
+    const char *base = output->base;
+    for (const char *at = strchr(base, '/'); at; at = strchr(at + 1, '/')) {
+        const char *folder =
+            arena_text(output->arena, base, (size_t)(at - base));
+        VEC_PUSH(output->arena, &output->way, folder);
+        if (!io_calls()->mkdirat(output->parent, folder, 0777))
+            continue;
+        output->way.n--;
+        if (errno != EEXIST)
+            output_fail(output->dir, NULL);
+    }
+}
+
 /* There is no folder yet; one that another made meanwhile is treated like one of before. */
 static void place_new(Output *output)
 {
+    make_way(output);
     if (!io_calls()->renameat(output->parent, output->hidden, output->parent,
                               output->base)) {
         output->hidden_in = -1;
@@ -577,5 +612,8 @@ void output_abort(Output *output)
             (void)file_release(output->entry.at[i].file);
     signals_hold();
     output_put_back(output);
+    for (size_t i = output->way.n; i; i--)
+        (void)io_calls()->unlinkat(output->parent, output->way.at[i - 1],
+                                   AT_REMOVEDIR);
     finish(output);
 }

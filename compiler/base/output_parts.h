@@ -25,14 +25,16 @@ typedef struct Entry {
 
 struct Output {
     Arena *arena;
-    const char *dir;  /* as the user wrote it, for messages */
-    const char *base; /* last component of the target, in folder `parent` */
+    const char *dir; /* as the user wrote it, for messages */
+    const char *
+        base; /* the target in folder `parent`: a name, behind folders to be made */
     int parent, build, target; /* descriptors; target -1: it did not exist */
     int listed; /* a folder that is being listed: a failure meanwhile closes it; or -1 */
     char *hidden;  /* name of the build folder */
     int hidden_in; /* the folder it lies in: parent or target */
     VEC(Entry) entry;
-    VEC(Written) former; /* of earlier compiles */
+    VEC(Written) former;   /* of earlier compiles */
+    VEC(const char *) way; /* folders made on the way, the outer one first */
     VEC(const char *)
     kept; /* files of others that have a second link in the build folder */
     bool done;

@@ -42,6 +42,7 @@ Status command_line(int argc, char *const *argv, FILE *messages)
     if (status == STATUS_OK || status == STATUS_LIMIT)
         protect(&diag, send, &job.compile);
     protect(&diag, close_all, &job.compile);
+    file_close_all(&job.arena);
     arena_free(&job.arena);
     return diag.status;
 }

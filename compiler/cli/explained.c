@@ -47,7 +47,7 @@ static const Explained rows[] = {
       "not with the weights." },
     { "cannot-create", STATUS_CANNOT_CREATE, NULL,
       "A folder or a file cannot be made.",
-      "The folder that is to hold it must exist and be writable. "
+      "The folder that is to hold it must be writable. "
       "TMPDIR names the folder of temporary files." },
     { "io", STATUS_IO, NULL,
       "A file cannot be read or written any further: the disk is "

@@ -20,7 +20,8 @@ static void put_commands(Text *text)
                    "manifest and report in out/\n"
                    "  inlay analyze model.onnx               how much arena, "
                    "weights and work it "
-                   "takes\n\nCommands:\n");
+                   "takes\n\nA word @FILE stands for the words in that "
+                   "file.\n\nCommands:\n");
     for (; count--; row++)
         text_print(text, "  inlay %-8s %-20s %s\n", row->name, row->operand,
                    row->what);

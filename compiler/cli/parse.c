@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "pipeline/numbers.h"
 #include "cli/options.h"
+#include "cli/response.h"
+#include "pipeline/numbers.h"
 
 typedef struct Parser {
     Arena *arena;
@@ -337,12 +338,17 @@ static void set_operands(Parser *parser)
 
 const Command *options_parse(Arena *a, Options *o, int argc, char *const *argv)
 {
+    const Words words = response_words(a, argc, argv);
     Parser parser = {
-        .arena = a, .options = o, .word = argv, .words = argc, .at = 1
+        .arena = a,
+        .options = o,
+        .word = words.at,
+        .words = words.n,
+        .at = 1,
     };
-    *o = (Options){ .word = argv, .words = argc };
+    *o = (Options){ .word = argv, .words = argc, .response = words.file };
     parser.row = option_rows(&parser.rows);
-    parser.operand = NEW_ARRAY(a, const char *, argc + 1);
+    parser.operand = NEW_ARRAY(a, const char *, words.n + 1);
     parse_words(&parser);
     if (parser.asked) {
         o->topic = parser.command ? parser.command->name : NULL;

@@ -41,16 +41,22 @@ static const char *usual_target(Compile *compile)
 }
 
 /* Each file once: with --from a model is read twice. */
+static void put_input(Text *text, Map *seen, const char *path)
+{
+    if (map_put(seen, path, text))
+        return;
+    text_put(text, " \\\n  ");
+    put_path(text, path);
+}
+
 static void put_inputs(Text *text, Compile *compile)
 {
     Map seen = map_new(&compile->arena);
-    for (size_t i = 0; i < compile->store.input.n; i++) {
-        const char *path = compile->store.input.at[i];
-        if (map_put(&seen, path, compile))
-            continue;
-        text_put(text, " \\\n  ");
-        put_path(text, path);
-    }
+    const char *const *response = compile->options->response;
+    for (size_t i = 0; i < compile->store.input.n; i++)
+        put_input(text, &seen, compile->store.input.at[i]);
+    for (; *response; response++)
+        put_input(text, &seen, *response);
 }
 
 void depfile_write(Compile *compile)

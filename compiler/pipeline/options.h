@@ -8,6 +8,7 @@
 typedef struct Options {
     char *const *word; /* of the command line, the program's name first */
     int words;
+    const char *const *response; /* files of words: @FILE */
     const char *model;
     const char *manifest; /* prove: NAME.json */
     const char **operand; /* check: models and lists of them */

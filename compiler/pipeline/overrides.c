@@ -66,11 +66,27 @@ static const char *const *symbols_of(const Graph *graph)
     for (size_t i = 0; i < graph->input.n; i++) {
         const Tensor *tensor = graph->input.at[i];
         for (int k = 0; k < tensor->shape.rank; k++)
-            if (tensor->symbol[k])
+            if (tensor->symbol[k] && *tensor->symbol[k])
                 VEC_PUSH(graph->arena, &symbol, tensor->symbol[k]);
     }
     VEC_PUSH(graph->arena, &symbol, NULL);
     return symbol.at;
+}
+
+static _Noreturn void fail_symbol(const Graph *graph, const char *symbol)
+{
+    Arena *arena = graph->arena;
+    const char *const *symbols = symbols_of(graph);
+    if (*symbols)
+        fail_unknown(arena, "--dim: no input has a dimension", symbol, symbols);
+    const Tensor *first = graph->input.n ? graph->input.at[0] : NULL;
+    const char *way =
+        !first
+            ? "the model has no inputs"
+            : arena_printf(arena, "--shape %s=%s gives dimensions by place",
+                           first->name, value_shape_text(arena, &first->shape));
+    fail_at(STATUS_USAGE, LOC_NONE, way,
+            "--dim %s: no dimension of the inputs has a name", symbol);
 }
 
 static void apply_dim(Graph *graph, const char *text)
@@ -88,8 +104,7 @@ static void apply_dim(Graph *graph, const char *text)
             }
     }
     if (!found)
-        fail_unknown(graph->arena, "--dim: no input has a dimension", symbol,
-                     symbols_of(graph));
+        fail_symbol(graph, symbol);
 }
 
 static void remove_input(Graph *graph, const Tensor *tensor)

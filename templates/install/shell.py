@@ -20,6 +20,7 @@ def man(table, explained, version):
     lines = ['.TH INLAY 1 "" "inlay %s" "User Commands"' % version, '.SH NAME', 'inlay \\- compiles an ONNX model to C for firmware', '.SH SYNOPSIS']
     for c in table['commands']:
         lines += ['.B inlay %s' % c['name'], '.I "%s"' % roff(c['operand']), '.RI [ option ...]', '.br']
+    lines += ['.SH DESCRIPTION', 'A word', '.BI @ FILE', 'stands for the words in that file; blanks and line ends separate them, quotes and backslashes are as in a shell.']
     lines += ['.SH COMMANDS']
     for c in table['commands']:
         lines += ['.TP', '.B %s' % c['name'], roff(c['what'])]

@@ -347,6 +347,8 @@ def usage(t, o, digits):
         expect(t, 'no byte of arena', work, [o.inlay, 'compile', digits, '-o', out, '--arena-limit', '0'], {1}, ['the limit is 0', 'lower bound'])
         status, text = host.run([o.inlay, 'check', digits, '--max-arena', '1M', '--max-weights', '1024K'])
         t.ok('K and M', status == 0 and text.count('of      1048576: holds') == 2, text)
+        status, text = host.run([o.inlay, 'analyze', digits, '--dim', 'Q=3'])
+        t.ok('a symbol where none is', status == 64 and '--dim Q: no dimension of the inputs has a name' in text and '--shape image=1x1x28x28' in text, text)
         expect(t, 'memory budget', work, [o.inlay, 'compile', digits, '-o', out, '--max-memory', '10000'], {71}, [])
 
 
@@ -355,7 +357,10 @@ def places(t, o, digits):
         write(os.path.join(work, 'file'), b'')
         expect(t, 'output under a file', work, [o.inlay, 'compile', digits, '-o', os.path.join(work, 'file', 'out')], {73}, ['out'])
         expect(t, 'output is a file', work, [o.inlay, 'compile', digits, '-o', os.path.join(work, 'file')], {73}, ['file'])
-        expect(t, 'output in no folder', work, [o.inlay, 'compile', digits, '-o', os.path.join(work, 'none', 'out')], {73}, ['none'])
+        deep = os.path.join(work, 'some', 'where', 'out')
+        expect(t, 'folders on the way to the output stay unmade', work, [o.inlay, 'compile', digits, '-o', deep, '--max-weights', '1'], {1}, [])
+        status, text = host.run([o.inlay, 'compile', digits, '-o', deep, '-q'])
+        t.ok('folders on the way to the output are made', status == 0 and os.path.exists(os.path.join(deep, 'digits.json')), text)
         expect(t, 'output on /proc', work, [o.inlay, 'compile', digits, '-o', '/proc/inlay-out'], {73}, ['/proc/inlay-out'])
         status, text = host.run(['sh', '-c', '"$0" analyze "$1" >/dev/full', o.inlay, digits])
         t.ok('standard output is full', status == 74 and 'standard output' in text, 'status %d\n%s' % (status, text))

@@ -163,6 +163,10 @@ def rules(t, inlay, work):
         t.ok('the target is ' + target, text.startswith(target + ': \\\n'), text)
         files = [line.strip(' \\') for line in text.split('\n')[1:-1]]
         t.ok('each file once' + ''.join(more[:1]), files == [ODD.replace('$', '$$').replace(' ', '\\ ').replace('#', '\\#'), './far.bin', 'k.pb'], text)
+    project.put('words', '--const k=k.pb')
+    trial.must('inlay', [inlay, 'compile', ODD, '-o', 'out', '-q', '@words', '--depfile', rule], project.folder)
+    with open(rule) as f:
+        t.ok('a file of words is among them', f.read().endswith('words\n'))
     status, text = host.run([inlay, 'compile', ODD, '-o', 'other', '--const', 'k=1', '--depfile', 'none/r.d'], project.folder)
     t.ok('a depfile that cannot be written: 73, and no folder', status == 73 and not os.path.exists(os.path.join(project.folder, 'other')), text)
     status, text = host.run(command + ['--depfile-target', 'a\nb'], project.folder)

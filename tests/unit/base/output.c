@@ -43,17 +43,17 @@ static Status make_folder(const char *dir, const char *a, const char *b)
     return make_after(dir, a, b, NULL);
 }
 
-static void begin_other(void *context)
+static void begin_there(void *context)
 {
     Make *m = context;
-    m->out = output_begin(&m->arena, "other");
+    m->out = output_begin(&m->arena, m->dir);
 }
 
 /* What a failure left goes when the next compile begins. */
 static void begin_and_abort(void)
 {
     Make m = { .dir = "other" };
-    assert_int_equal(run(begin_other, &m), STATUS_OK);
+    assert_int_equal(run(begin_there, &m), STATUS_OK);
     output_abort(m.out);
     arena_free(&m.arena);
 }
@@ -66,8 +66,6 @@ static void new_folders_appear_whole(void **state)
     assert_int_equal(make_folder("out", "hello world", "bee"), STATUS_OK);
     assert_string_equal(tree(),
                         "out/;b.txt=bee;src/;a.bin=hello world;c.h=same;");
-    assert_int_equal(make_folder("deep/er/out", "hello world", "bee"),
-                     STATUS_CANNOT_CREATE);
     assert_int_equal(make_folder("out/b.txt", "hello world", "bee"),
                      STATUS_CANNOT_CREATE);
     assert_int_equal(make_folder("", "hello world", "bee"),
@@ -79,6 +77,35 @@ static void new_folders_appear_whole(void **state)
         tree(),
         "out/;b.txt=bee;src/;a.bin=hello "
         "world;c.h=same;two/;b.txt=bee;src/;a.bin=hello world;c.h=same;");
+    assert_int_equal(open_descriptors(), before);
+    remove_scratch(path);
+}
+
+/* Folders on the way are made with the folder itself, not before. */
+static void folders_on_the_way_are_made(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "file/x/out", "a/b/.", "a/b/.." };
+    char *path = scratch();
+    char longest[300];
+    const int before = open_descriptors();
+    put("file", "mine");
+    Make m = { .dir = "a//b/../b/out" };
+    assert_int_equal(run(begin_there, &m), STATUS_OK);
+    output_abort(m.out);
+    arena_free(&m.arena);
+    memset(longest, 'x', sizeof longest);
+    memcpy(longest, "a/", 2);
+    longest[sizeof longest - 1] = 0;
+    assert_int_equal(make_folder(longest, "hello world", "bee"),
+                     STATUS_CANNOT_CREATE);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(make_folder(bad[i], "hello world", "bee"),
+                         STATUS_CANNOT_CREATE);
+    assert_string_equal(tree(), "file=mine;");
+    assert_int_equal(make_folder("a//b/../out/", "hello world", "bee"),
+                     STATUS_OK);
+    assert_string_equal(tree(), "a/;b/;out/;b.txt=bee;src/;file=mine;");
     assert_int_equal(open_descriptors(), before);
     remove_scratch(path);
 }
@@ -922,6 +949,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_folders_appear_whole),
+        cmocka_unit_test(folders_on_the_way_are_made),
         cmocka_unit_test(existing_folders_keep_what_is_equal),
         cmocka_unit_test(links_are_not_followed),
         cmocka_unit_test(failures_leave_the_folder_as_it_was),
