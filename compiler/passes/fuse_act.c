@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Epilogues: a residual Add, then an activation, go into the Conv, ConvTranspose, Gemm or MatMul
- * before them (attributes of ops/epilogue.h), so that their tensor never exists; an activation into
- * BatchNormalization, too. Requires: types and shapes. Ensures: same results but for rounding. */
+ * before them (attributes of ops/epilogue.h), so that their tensor never exists; not where that
+ * would keep a larger one. An activation goes into BatchNormalization, too. Requires: types and
+ * shapes. Ensures: same results but for rounding. */
 #include <math.h>
 
 #include "ops/act.h"
@@ -122,19 +123,103 @@ static bool fuse_silu(Node *node)
     return false;
 }
 
+/* ---- residuals ---- */
+
+/* Nodes between a value and one that is made of it: beyond, it is taken to be. */
+enum { MOST_BETWEEN = 1024 };
+
+/* The way back from a value. */
+typedef struct Trace {
+    const Graph *graph;
+    int first, last; /* places of the nodes that are followed */
+    bool *seen;      /* by place, from the first on */
+    const Node **left;
+    int n; /* of left */
+} Trace;
+
+static void trace_value(Trace *trace, const Tensor *tensor)
+{
+    const Node *node = tensor ? tensor->producer : NULL;
+    if (!node || node->graph != trace->graph || node->order < trace->first ||
+        node->order > trace->last)
+        return;
+    bool *seen = trace->seen + (node->order - trace->first);
+    if (*seen)
+        return;
+    *seen = true;
+    trace->left[trace->n] = node;
+    trace->n++;
+}
+
+/* Goes back until it meets the first node or nothing is left. */
+static bool trace_meets(Trace *trace)
+{
+    while (trace->n && !trace->seen[0]) {
+        trace->n--;
+        const Node *node = trace->left[trace->n];
+        for (int i = 0; i < node->n_in; i++)
+            trace_value(trace, node->in[i]);
+    }
+    return trace->seen[0];
+}
+
+/* Is the value made of what node `on` makes? */
+static bool depends(const Tensor *tensor, const Node *on)
+{
+    Arena *scratch = &on->graph->store->scratch;
+    const Node *maker = tensor->producer;
+    if (!maker || maker->graph != on->graph || maker->order < on->order)
+        return false;
+    const int between = maker->order - on->order;
+    if (between > MOST_BETWEEN)
+        return true;
+    const ArenaMark mark = arena_mark(scratch);
+    Trace trace = {
+        .graph = on->graph,
+        .first = on->order,
+        .last = maker->order,
+        .seen = NEW_ARRAY(scratch, bool, between + 1),
+        .left = NEW_ARRAY(scratch, const Node *, between + 1),
+    };
+    trace_value(&trace, tensor);
+    const bool met = trace_meets(&trace);
+    arena_release(scratch, mark);
+    return met;
+}
+
+/* Would the host keep its input, larger than its result, until a residual is there that is made of
+ * that input? So it is with the laterals of a pyramid: they had better run early. */
+static bool waits(const Node *host, const Tensor *residual)
+{
+    const Tensor *x = host->in[0];
+    if (!x || !x->producer || x->producer->graph != host->graph ||
+        !shape_known(&x->shape) || !shape_known(&residual->shape))
+        return false;
+    return tensor_bytes(x) > tensor_bytes(residual) &&
+           depends(residual, x->producer);
+}
+
+/* The node that may take operand 1 - k of a sum as its residual, and makes operand k; NULL: none.
+ */
+static Node *residual_host(const Node *sum, int k)
+{
+    Node *host = host_of(sum->in[k], 1);
+    if (!host || node_attr(host, "residual") || waits(host, sum->in[1 - k]))
+        return NULL;
+    return host;
+}
+
 static bool fuse_residual(Node *node)
 {
     if ((!node_is(node, "Add") && (!node_is(node, "Sum") || node->n_in != 2)) ||
         node->in[0] == node->in[1] ||
         !shape_equal(&node->in[0]->shape, &node->in[1]->shape))
         return false;
-    Node *left = host_of(node->in[0], 1);
-    Node *right = host_of(node->in[1], 1);
-    const bool take_right =
-        right && !node_attr(right, "residual") &&
-        (!left || right->order > left->order || node_attr(left, "residual"));
+    Node *left = residual_host(node, 0);
+    Node *right = residual_host(node, 1);
+    const bool take_right = right && (!left || right->order > left->order);
     Node *host = take_right ? right : left;
-    if (!host || node_attr(host, "residual"))
+    if (!host)
         return false;
     Tensor *in[4] = { host->in[0], host->in[1], node_in(host, 2),
                       node->in[take_right ? 0 : 1] };

@@ -285,6 +285,74 @@ static void focus_is_turned_at_the_input(void **state)
     world_close(&w);
 }
 
+static Tensor *projected(World *w, Tensor *x, int64_t from, int64_t to)
+{
+    const int64_t dims[] = { to, from, 1, 1 };
+    return binary(w, "Conv", x, counting(w, 4, dims));
+}
+
+/* Sums left of a convolution of x and of what lies beside it, which no convolution makes. */
+static int sums_left(World *w, Tensor *x, int64_t channels, Tensor *beside)
+{
+    finish(w, binary(w, "Add", projected(w, x, 8, channels), beside));
+    pass_fuse_act(w->graph);
+    return count_op(w, "Add");
+}
+
+/* A lateral of a pyramid: with the sum in it, the convolution would keep its larger input until the
+ * other addend is there, which is made of that input. */
+static void lateral_runs_early(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    Tensor *x = unary(&w, "Relu", image(&w, 8, 6, 6));
+    Tensor *above = unary(&w, "Softmax", projected(&w, x, 8, 4));
+    assert_int_equal(sums_left(&w, x, 4, above), 1);
+    world_close(&w);
+}
+
+/* It keeps nothing where its result is as large, or where the addend is made of another value. */
+static void residual_is_taken(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    Tensor *x = unary(&w, "Relu", image(&w, 8, 6, 6));
+    Tensor *above = unary(&w, "Softmax", projected(&w, x, 8, 8));
+    assert_int_equal(sums_left(&w, x, 8, above), 0);
+    world_close(&w);
+    world_open(&w);
+    x = unary(&w, "Relu", image(&w, 8, 6, 6));
+    above = unary(&w, "Softmax", image(&w, 4, 6, 6));
+    assert_int_equal(sums_left(&w, x, 4, above), 0);
+    world_close(&w);
+}
+
+/* Of a shortcut's convolution and the last of the chain beside it, the one of the chain adds,
+ * whichever is listed first. */
+static void chain_takes_shortcut(void **state)
+{
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        World w;
+        world_open(&w);
+        Tensor *x = unary(&w, "Relu", image(&w, 8, 6, 6));
+        Tensor *shortcut = last ? NULL : projected(&w, x, 8, 4);
+        Tensor *inner = unary(&w, "Relu", projected(&w, x, 8, 2));
+        Tensor *chain = projected(&w, inner, 2, 4);
+        if (last)
+            shortcut = projected(&w, x, 8, 4);
+        finish(&w, binary(&w, "Add", shortcut, chain));
+        pass_fuse_act(w.graph);
+        const Node *host = w.graph->output.at[0]->producer;
+        assert_true(node_is(host, "Conv"));
+        assert_ptr_equal(host->in[0], inner);
+        assert_ptr_equal(host->in[3], shortcut);
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +368,9 @@ int main(void)
         cmocka_unit_test(raised),
         cmocka_unit_test(focus_is_turned_at_the_input),
         cmocka_unit_test(not_raised),
+        cmocka_unit_test(lateral_runs_early),
+        cmocka_unit_test(residual_is_taken),
+        cmocka_unit_test(chain_takes_shortcut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
