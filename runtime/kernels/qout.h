@@ -45,14 +45,16 @@ static inline void *inlay_qplace(const inlay_qresult *result, void *y,
     return (unsigned char *)y + (wide ? 4 * at : at);
 }
 
-/* n floats, and zeros: those of channels that exist. */
+/* n floats, and zeros: those of channels that exist. Times 1 they are what they are. */
 INLAY_INLINE void inlay_qscales(const inlay_qresult *result, int32_t channel,
                                 int32_t n, float *scale)
 {
+    const int times = inlay_half_bits(result->factor) != UINT32_C(0x3f800000);
     int32_t i;
-    for (i = 0; i < n; i++)
-        scale[i] =
-            result->factor * result->scale[result->each ? channel + i : 0];
+    for (i = 0; i < n; i++) {
+        const float v = result->scale[result->each ? channel + i : 0];
+        scale[i] = times ? result->factor * v : v;
+    }
 }
 
 /* Where floats are software's, their products are found with integers. */
@@ -96,6 +98,96 @@ static inline int32_t inlay_qinteger_byte(const inlay_qresult *result,
     v = (sum < 0 ? -v : v) + result->zero;
     v = v > result->lo ? v : result->lo;
     return v < result->hi ? v : result->hi;
+}
+
+/* Factors of up to four channels as integers: `by` is 2^(43 - up) times the scale, so that the
+ * upper word of 2^up sum times `by` has INLAY_QFRACTION bits behind the point. */
+typedef struct inlay_qfixed {
+    int32_t suits; /* 0: there are no such factors */
+    int32_t n;
+    const float *scale;
+    int32_t up;
+    int32_t by[4];
+} inlay_qfixed;
+
+enum { INLAY_QFRACTION = 11 };
+
+/* The integer for a scale; 0: it would have too many bits, or too few. */
+static inline int32_t inlay_qfixed_by(float scale, int32_t up)
+{
+    const uint32_t bits = inlay_half_bits(scale);
+    const uint32_t digits = (bits & 0x7fffff) | 0x800000;
+    const int32_t exponent = (int32_t)(bits >> 23) - 107 - up;
+    if (exponent < -4 || exponent > 7)
+        return 0;
+    return (int32_t)(exponent < 0 ? digits >> -exponent : digits << exponent);
+}
+
+/* Factors for sums of `taps` products of bytes and of what is in `start`: 2^up times these has 32
+ * bits. 0: there are none. */
+static inline int inlay_qfixed_set(inlay_qfixed *fixed,
+                                   const inlay_qresult *result, ptrdiff_t taps,
+                                   const int32_t *start)
+{
+    int32_t up = 7;
+    int32_t most = 1 << 23; /* of a sum */
+    int32_t i;
+    if (result->kind != INLAY_QOUT_U8 && result->kind != INLAY_QOUT_I8)
+        return 0;
+    for (; most >> 15 < taps && up > 0; up--)
+        most *= 2;
+    if (most >> 15 < taps)
+        return 0;
+    for (i = 0; i < fixed->n; i++) {
+        fixed->by[i] = inlay_qfixed_by(fixed->scale[i], up);
+        if (!fixed->by[i] || start[i] >= most || start[i] <= -most)
+            return 0;
+    }
+    fixed->up = up;
+    return 1;
+}
+
+/* The byte of a sum by floats, above the least. */
+INLAY_APART int32_t inlay_qfixed_unclear(const inlay_qresult *result,
+                                         int32_t sum, const float *scale)
+{
+    return inlay_qfloat_byte(result, sum, *scale) - result->lo;
+}
+
+/* The same by integers. Where it lies so near to a half that the bits beyond the fraction count,
+ * floats decide: what is cut off moves a number below 512 by less than four units. */
+INLAY_INLINE int32_t inlay_qfixed_byte(const inlay_qresult *result, int32_t sum,
+                                       int32_t up, int32_t by,
+                                       const float *scale)
+{
+    const int32_t unclear = (1 << INLAY_QFRACTION) - 8;
+    const int32_t half = (1 << (INLAY_QFRACTION - 1)) + 4;
+    const int32_t most = result->hi - result->lo;
+    const int32_t zero = result->zero - result->lo;
+    const int64_t product = (int64_t)(int32_t)((uint32_t)sum << up) * by;
+    const int32_t v = (int32_t)(product >> 32) + half;
+    const int32_t byte = (v >> INLAY_QFRACTION) + zero;
+    if (!(v & unclear))
+        return inlay_qfixed_unclear(result, sum, scale);
+    if ((uint32_t)byte > (uint32_t)most)
+        return byte < 0 ? 0 : most;
+    return byte;
+}
+
+/* Bytes of sums. */
+INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
+                                    const inlay_qfixed *fixed,
+                                    const int32_t *sum, uint8_t *y)
+{
+    const int32_t up = fixed->up;
+    const int32_t lo = result->lo;
+    const int32_t n = fixed->n;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const int32_t above = inlay_qfixed_byte(result, sum[i], up,
+                                                fixed->by[i], fixed->scale + i);
+        y[i] = (uint8_t)(above + lo);
+    }
 }
 
 /* y[i] of n sums that are those of channels `channel` and on. */

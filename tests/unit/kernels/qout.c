@@ -58,8 +58,64 @@ static void same_bits(void **state)
     }
 }
 
+/* Factors of four channels for sums of some taps. */
+static inlay_qfixed some_factors(Random *random, float *scale)
+{
+    inlay_qfixed fixed = { .n = 1 + (int32_t)(next(random) % 4),
+                           .scale = scale };
+    for (int i = 0; i < 4; i++)
+        scale[i] = some_scale(random);
+    return fixed;
+}
+
+/* The largest sums, sums whose results lie next to halves, and any. */
+static int32_t some_sum(Random *random, int32_t most, float scale)
+{
+    const uint32_t kind = next(random) % 4;
+    const int32_t halves = (int32_t)(next(random) % 1024) - 512;
+    const float near = ((float)halves + 0.5f) / scale;
+    if (kind == 0)
+        return next(random) & 1 ? most : -most;
+    if (kind == 1 && near < (float)most && near > -(float)most)
+        return (int32_t)near;
+    return (int32_t)(next(random) % (uint32_t)most) - most / 2;
+}
+
+static void same_fixed(void **state)
+{
+    enum { CASES = 2000000 };
+    Random random = { 2 };
+    int suiting = 0;
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        const inlay_qresult result = some_result(&random);
+        const int32_t taps = 1 + (int32_t)(next(&random) >> next(&random) % 32);
+        const int32_t start[4] = { (int32_t)next(&random) >>
+                                   next(&random) % 32 };
+        float scale[4];
+        int32_t sum[4];
+        uint8_t y[4];
+        inlay_qfixed fixed = some_factors(&random, scale);
+        if (taps <= 0 || !inlay_qfixed_set(&fixed, &result, taps, start))
+            continue;
+        suiting++;
+        const int32_t most =
+            (taps << 15) + (start[0] < 0 ? -start[0] : start[0]);
+        for (int k = 0; k < fixed.n; k++)
+            sum[k] = some_sum(&random, most, scale[k]);
+        inlay_qfixed_bytes(&result, &fixed, sum, y);
+        for (int k = 0; k < fixed.n; k++)
+            if (y[k] != (uint8_t)inlay_qfloat_byte(&result, sum[k], scale[k]))
+                fail_msg("sum %d, scale %a", (int)sum[k], (double)scale[k]);
+    }
+    assert_true(suiting > CASES / 200);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(same_bits) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_bits),
+        cmocka_unit_test(same_fixed),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: 0BSD
+ * The tile of qtile.h in plain C: two pixels, or one, by four channels of a block; where floats are
+ * software's, results by integers. On Thumb-2 without the DSP instructions (Cortex-M3) the fours of
+ * two pixels are written out: their eight sums and what is multiplied fill the registers. */
+#ifndef INLAY_QTILE_PLAIN_H
+#define INLAY_QTILE_PLAIN_H
+
+/* The bytes of x as they are read: with their sign, without one, or as the tile says. */
+typedef enum inlay_qsign {
+    INLAY_QSIGNED,
+    INLAY_QUNSIGNED,
+    INLAY_QOTHER
+} inlay_qsign;
+
+INLAY_INLINE int32_t inlay_qnumber_at(const inlay_qtile *tile, const uint8_t *x,
+                                      inlay_qsign sign)
+{
+    if (sign == INLAY_QSIGNED)
+        return *(const int8_t *)x;
+    return sign == INLAY_QUNSIGNED ? *x : (*x ^ tile->flip) - tile->minus;
+}
+
+/* ---- Thumb-2 of cores that have no faster form: compilers do not keep so many registers ---- */
+
+#if INLAY_QDSP || defined __ARM_FEATURE_MVE || !defined __thumb2__
+#define INLAY_QTHUMB 0
+#elif defined __OPTIMIZE__ && !defined __clang__
+#define INLAY_QTHUMB 1
+#else
+#define INLAY_QTHUMB 0
+#endif
+
+#if INLAY_QTHUMB
+/* A weight of a channel, at byte `at` of the four, times a number of each pixel. */
+#define INLAY_QT_ADD(sum, x) "mla %[" sum "], %[" x "], %[k], %[" sum "]\n"
+#define INLAY_QT_LOAD(at) "ldrsb %[k], [%[w], #" at "]\n"
+#define INLAY_QT_BOTH(s, t) INLAY_QT_ADD(s, "a") INLAY_QT_ADD(t, "b")
+#define INLAY_QT_K0(at) INLAY_QT_LOAD(at) INLAY_QT_BOTH("s0", "t0")
+#define INLAY_QT_K1(at) INLAY_QT_LOAD(at) INLAY_QT_BOTH("s1", "t1")
+#define INLAY_QT_K2(at) INLAY_QT_LOAD(at) INLAY_QT_BOTH("s2", "t2")
+#define INLAY_QT_K3(at) INLAY_QT_LOAD(at) INLAY_QT_BOTH("s3", "t3")
+#define INLAY_QT_K01(c, d) INLAY_QT_K0(c) INLAY_QT_K1(d)
+#define INLAY_QT_K23(c, d) INLAY_QT_K2(c) INLAY_QT_K3(d)
+
+/* Taps: the next number of each pixel, read by `load`, and the weights of four channels. */
+#define INLAY_QT_A(load) load " %[a], [%[x]], #1\n"
+#define INLAY_QT_B(load) load " %[b], [%[y]], #1\n"
+#define INLAY_QT_AB(load) INLAY_QT_A(load) INLAY_QT_B(load)
+#define INLAY_QT_W0 INLAY_QT_K01("0", "4") INLAY_QT_K23("8", "12")
+#define INLAY_QT_W1 INLAY_QT_K01("1", "5") INLAY_QT_K23("9", "13")
+#define INLAY_QT_W2 INLAY_QT_K01("2", "6") INLAY_QT_K23("10", "14")
+#define INLAY_QT_W3 INLAY_QT_K01("3", "7") INLAY_QT_K23("11", "15")
+#define INLAY_QT_01(ab) ab INLAY_QT_W0 ab INLAY_QT_W1
+#define INLAY_QT_23(ab) ab INLAY_QT_W2 ab INLAY_QT_W3
+#define INLAY_QT_FOUR(ab) INLAY_QT_01(ab) INLAY_QT_23(ab)
+#define INLAY_QT_NEXT "ldr %[k], %[step]\nadd %[w], %[k]\n"
+#define INLAY_QT_UNTIL "ldr %[k], %[end]\ncmp %[x], %[k]\nbne 1b\n"
+#define INLAY_QT_END INLAY_QT_NEXT INLAY_QT_UNTIL
+#define INLAY_QT_FOURS(l) "1:\n" INLAY_QT_FOUR(INLAY_QT_AB(l)) INLAY_QT_END
+
+#define INLAY_QT_SUM(name, i) [name] "+r"(sum[i])
+#define INLAY_QT_S INLAY_QT_SUM(s0, 0), INLAY_QT_SUM(s1, 1)
+#define INLAY_QT_S23 INLAY_QT_SUM(s2, 2), INLAY_QT_SUM(s3, 3)
+#define INLAY_QT_T INLAY_QT_SUM(t0, 4), INLAY_QT_SUM(t1, 5)
+#define INLAY_QT_T23 INLAY_QT_SUM(t2, 6), INLAY_QT_SUM(t3, 7)
+
+/* Fours of numbers with their sign from x up to `end`, and of those at y. */
+INLAY_INLINE void inlay_qthumb_signed(const uint8_t *x, const uint8_t *y,
+                                      const uint8_t *end, const int8_t *w,
+                                      int32_t step, int32_t *sum)
+{
+    int32_t a, b, k;
+    __asm__ volatile(INLAY_QT_FOURS("ldrsb")
+                     : INLAY_QT_S, INLAY_QT_S23, INLAY_QT_T,
+                       INLAY_QT_T23, [x] "+r"(x), [y] "+r"(y), [w] "+r"(w),
+                       [a] "=&r"(a), [b] "=&r"(b), [k] "=&r"(k)
+                     : [step] "m"(step), [end] "m"(end)
+                     : "cc", "memory");
+}
+
+/* The same without a sign. */
+INLAY_INLINE void inlay_qthumb_unsigned(const uint8_t *x, const uint8_t *y,
+                                        const uint8_t *end, const int8_t *w,
+                                        int32_t step, int32_t *sum)
+{
+    int32_t a, b, k;
+    __asm__ volatile(INLAY_QT_FOURS("ldrb")
+                     : INLAY_QT_S, INLAY_QT_S23, INLAY_QT_T,
+                       INLAY_QT_T23, [x] "+r"(x), [y] "+r"(y), [w] "+r"(w),
+                       [a] "=&r"(a), [b] "=&r"(b), [k] "=&r"(k)
+                     : [step] "m"(step), [end] "m"(end)
+                     : "cc", "memory");
+}
+#endif
+
+/* ---- C ---- */
+
+/* Channels that go through a window together: their sums shall stay in registers. */
+#if defined __thumb__ && !INLAY_QTHUMB
+enum { INLAY_QLANES = 2 };
+#else
+enum { INLAY_QLANES = 4 };
+#endif
+
+/* Weights of the next tap are not read before the sums of this one are made, which stay what they
+ * are: those of many taps at once would take the registers of the sums. */
+#if defined __GNUC__
+#define INLAY_QORDER(w, sum) __asm__("" : "+r"(w), "+r"(sum))
+#else
+#define INLAY_QORDER(w, sum) (void)0
+#endif
+
+/* Adds byte k of x to the sums of some channels of each pixel; w: the four of the first channel.
+ * Returns w, once the sums are made. */
+INLAY_INLINE const int8_t *
+inlay_qplain_one(const inlay_qtile *tile, const uint8_t *x, const uint8_t *next,
+                 const int8_t *w, int32_t k, int32_t *sum, int32_t lanes,
+                 int two, inlay_qsign sign)
+{
+    const int32_t a = inlay_qnumber_at(tile, x + k, sign);
+    const int32_t b = two ? inlay_qnumber_at(tile, next + k, sign) : 0;
+    int32_t i;
+    INLAY_UNROLL
+    for (i = 0; i < lanes; i++) {
+        sum[i] = inlay_wrap_add(sum[i], a * w[4 * i + k]);
+        if (two)
+            sum[4 + i] = inlay_wrap_add(sum[4 + i], b * w[4 * i + k]);
+    }
+    INLAY_UNROLL
+    for (i = 0; i < lanes; i++) {
+        INLAY_QORDER(w, sum[i]);
+        if (two)
+            INLAY_QORDER(w, sum[4 + i]);
+    }
+    return w;
+}
+
+/* Fours of taps from x up to `end`. */
+INLAY_INLINE void inlay_qplain_fours(const inlay_qtile *tile, const uint8_t *x,
+                                     const uint8_t *end, const int8_t *w,
+                                     int32_t step, int32_t *sum, int two,
+                                     inlay_qsign sign)
+{
+    const uint8_t *next = x + tile->xs;
+    int32_t k;
+#if INLAY_QTHUMB
+    if (two && x < end) {
+        if (sign == INLAY_QSIGNED)
+            inlay_qthumb_signed(x, next, end, w, step, sum);
+        else
+            inlay_qthumb_unsigned(x, next, end, w, step, sum);
+        return;
+    }
+#endif
+    for (; x < end; x += 4, next += 4, w += step)
+        INLAY_UNROLL
+    for (k = 0; k < 4; k++)
+        w = inlay_qplain_one(tile, x, next, w, k, sum, INLAY_QLANES, two, sign);
+}
+
+/* A row of the window; returns the weights of the next. */
+INLAY_INLINE const int8_t *inlay_qplain_row(const inlay_qtile *tile,
+                                            const uint8_t *x, const int8_t *w,
+                                            int32_t step, int32_t *sum, int two,
+                                            inlay_qsign sign)
+{
+    const int32_t fours = tile->run / 4;
+    const int32_t tail = tile->run % 4;
+    int32_t i;
+    inlay_qplain_fours(tile, x, x + 4 * fours, w, step, sum, two, sign);
+    x += 4 * fours;
+    w += fours * step;
+    for (i = 0; i < tail; i++)
+        w = inlay_qplain_one(tile, x, x + tile->xs, w, i, sum, INLAY_QLANES,
+                             two, sign);
+    return tail ? w + step : w;
+}
+
+/* Two sets of `lanes` sums. */
+INLAY_INLINE void inlay_qplain_copy(const int32_t *first, const int32_t *second,
+                                    int32_t *to)
+{
+    int32_t i;
+    INLAY_UNROLL
+    for (i = 0; i < INLAY_QLANES; i++) {
+        to[i] = first[i];
+        to[4 + i] = second[i];
+    }
+}
+
+/* The window, `at` bytes into its rows; sums[0 and on], and [4 and on], begin with `start`. */
+INLAY_INLINE void inlay_qplain_window(const inlay_qtile *tile, ptrdiff_t at,
+                                      const int8_t *w, int32_t step,
+                                      const int32_t *start, int32_t *sum,
+                                      int two, inlay_qsign sign)
+{
+    int32_t s[4 + INLAY_QLANES];
+    int32_t d, h;
+    inlay_qplain_copy(start, start, s);
+    for (d = 0; d < tile->nkd; d++)
+        for (h = 0; h < tile->nkh; h++)
+            w = inlay_qplain_row(tile, inlay_qwindow(tile, d, h) + at, w, step,
+                                 s, two, sign);
+    inlay_qplain_copy(s, s + 4, sum);
+}
+
+/* The window of one pixel, or of two. */
+INLAY_APART void inlay_qplain_signed(const inlay_qtile *tile, ptrdiff_t at,
+                                     const int8_t *w, int32_t step,
+                                     const int32_t *start, int32_t *sum,
+                                     int two)
+{
+    int32_t i;
+    for (i = 0; i < 4; i += INLAY_QLANES) {
+        const int8_t *of = w + 4 * i;
+        if (two)
+            inlay_qplain_window(tile, at, of, step, start + i, sum + i, 1,
+                                INLAY_QSIGNED);
+        else
+            inlay_qplain_window(tile, at, of, step, start + i, sum + i, 0,
+                                INLAY_QSIGNED);
+    }
+}
+
+INLAY_APART void inlay_qplain_unsigned(const inlay_qtile *tile, ptrdiff_t at,
+                                       const int8_t *w, int32_t step,
+                                       const int32_t *start, int32_t *sum,
+                                       int two)
+{
+    int32_t i;
+    for (i = 0; i < 4; i += INLAY_QLANES) {
+        const int8_t *of = w + 4 * i;
+        if (two)
+            inlay_qplain_window(tile, at, of, step, start + i, sum + i, 1,
+                                INLAY_QUNSIGNED);
+        else
+            inlay_qplain_window(tile, at, of, step, start + i, sum + i, 0,
+                                INLAY_QUNSIGNED);
+    }
+}
+
+/* The four taps of four channels that lie packed as halves, one by one: [channel][tap]. */
+static inline void inlay_qhalves(const int8_t *from, int8_t *to)
+{
+    int32_t i;
+    for (i = 0; i < 8; i++, from += 2) {
+        const int32_t tap = (i & 1) * 2 + (i >> 2);
+        int8_t *pair = to + (i >> 1 & 1) * 8 + tap;
+        pair[0] = from[0];
+        pair[4] = (int8_t)(from[1] + (from[0] < 0));
+    }
+}
+
+/* The taps of a four of four channels that lie packed in sixteens: [channel][tap]. */
+static inline void inlay_qfour_of_deep(const int8_t *w, int32_t four,
+                                       int8_t *to)
+{
+    int32_t i;
+    w += four / 4 * 4 * INLAY_QDEPTH + four % 4 * 4;
+    for (i = 0; i < 4; i++)
+        memcpy(to + 4 * i, w + i * INLAY_QDEPTH, 4);
+}
+
+/* One pixel, any bytes: weights and numbers of another family. Adds to sums. */
+INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
+                                    const int8_t *w, int32_t step, int32_t *sum)
+{
+    const int8_t *const begin = w;
+    int8_t apart[16];
+    int32_t d, h, i, k;
+    for (d = 0; d < tile->nkd; d++)
+        for (h = 0; h < tile->nkh; h++) {
+            const uint8_t *x = inlay_qwindow(tile, d, h) + at;
+            for (i = tile->run; i > 0; i -= 4, x += 4, w += step) {
+                const int8_t *of = w;
+                if (tile->wide) {
+                    inlay_qhalves(w, apart);
+                    of = apart;
+                } else if (tile->deep) {
+                    const int32_t four = (int32_t)((w - begin) / step);
+                    inlay_qfour_of_deep(begin, four, apart);
+                    of = apart;
+                }
+                for (k = 0; k < i && k < 4; k++)
+                    of = inlay_qplain_one(tile, x, x, of, k, sum, 4, 0,
+                                          INLAY_QOTHER);
+            }
+        }
+}
+
+static inline void inlay_qplain_sums(const inlay_qtile *tile, ptrdiff_t at,
+                                     const int8_t *w, int32_t step,
+                                     const int32_t *start, int32_t *sum,
+                                     int two)
+{
+    if (!tile->wide && !tile->deep && tile->flip == tile->minus) {
+        if (tile->flip)
+            inlay_qplain_signed(tile, at, w, step, start, sum, two);
+        else
+            inlay_qplain_unsigned(tile, at, w, step, start, sum, two);
+        return;
+    }
+    memcpy(sum, start, 4 * sizeof *sum);
+    memcpy(sum + 4, start, 4 * sizeof *sum);
+    inlay_qplain_other(tile, at, w, step, sum);
+    if (two)
+        inlay_qplain_other(tile, at + tile->xs, w, step, sum + 4);
+}
+
+/* Channels from `from` on of the group at one pixel become results. */
+INLAY_INLINE void inlay_qplain_end(const inlay_qtile *tile,
+                                   const inlay_qcall *call,
+                                   const inlay_qgroup *group,
+                                   const inlay_qfixed *fixed, int32_t pixel,
+                                   int32_t from, int32_t *sum)
+{
+    const int32_t channel = group->channel + from;
+    if (INLAY_QSOFT && fixed->suits)
+        inlay_qfixed_bytes(&tile->result, fixed, sum,
+                           (uint8_t *)call->y + pixel * tile->ys + channel);
+    else
+        inlay_qgroup_end(tile, call, group, pixel, from, fixed->n, sum);
+}
+
+INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
+                              inlay_qgroup *group)
+{
+    int32_t p, i;
+    for (i = 0; i < group->lanes; i += 4) {
+        const int32_t *start = group->start + i;
+        inlay_qfixed fixed;
+        fixed.n = group->n - i < 4 ? group->n - i : 4;
+        fixed.scale = group->scale + i;
+        fixed.suits =
+            INLAY_QSOFT && !call->x_sum &&
+            inlay_qfixed_set(&fixed, &tile->result, tile->taps, start);
+        for (p = 0; p < call->pixels; p += 2) {
+            const int two = p + 1 < call->pixels;
+            int32_t sum[8];
+            inlay_qplain_sums(tile, call->at + p * tile->xs,
+                              group->last + 4 * i, group->step, start, sum,
+                              two);
+            inlay_qplain_end(tile, call, group, &fixed, p, i, sum);
+            if (two)
+                inlay_qplain_end(tile, call, group, &fixed, p + 1, i, sum + 4);
+        }
+    }
+}
+
+#endif
