@@ -71,6 +71,10 @@ File *output_create(Output *output, const char *name);
 /* A whole text file at once. */
 void output_text(Output *output, const char *name, const char *text,
                  size_t length);
+/* May a file be called so? */
+bool output_takes(const char *name);
+/* A file that was created and closed, to be read; before output_commit(). */
+File *output_reopen(Output *output, const char *name);
 /* A file as it was written. The sum is of its first and last 64 KiB: enough to see that it was
  * changed, at any size. */
 typedef struct Written {

@@ -222,7 +222,7 @@ static void make_parts(Output *output, const char *name)
 }
 
 /* A path of at most three parts, none of them hidden or empty. */
-static bool is_plain_path(const char *name)
+bool output_takes(const char *name)
 {
     int slashes = 0;
     for (const char *part = name;; part++) {
@@ -238,7 +238,7 @@ static bool is_plain_path(const char *name)
 
 File *output_create(Output *output, const char *name)
 {
-    assert(is_plain_path(name));
+    assert(output_takes(name));
     name = arena_text(output->arena, name, strlen(name));
     make_parts(output, name);
     File *f = file_new(
@@ -252,6 +252,16 @@ File *output_create(Output *output, const char *name)
     if (f->fd < 0)
         output_fail(f->path, NULL);
     return f;
+}
+
+File *output_reopen(Output *output, const char *name)
+{
+    File *file = file_new(output->arena, output_shown(output, name));
+    const int fd = io_open(output->build, name, O_RDONLY | O_NOFOLLOW);
+    if (fd < 0)
+        output_fail(file->path, NULL);
+    file_take(file, output->arena, fd, LOAD_STREAM);
+    return file;
 }
 
 void output_text(Output *output, const char *name, const char *text,
@@ -450,7 +460,7 @@ bool output_has_other(Output *output, const char *ending,
 void output_forget(Output *output, const Written *written)
 {
     Written own = *written;
-    if (!is_plain_path(written->name))
+    if (!output_takes(written->name))
         return;
     own.name = arena_text(output->arena, written->name, strlen(written->name));
     VEC_PUSH(output->arena, &output->former, own);

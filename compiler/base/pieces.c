@@ -50,7 +50,21 @@ Sink pieces_sink(Pieces *pieces)
     return (Sink){ put, pieces };
 }
 
-static void send(const char *text, size_t n, FILE *to)
+void pieces_pass(const Pieces *pieces, Sink to)
+{
+    char part[PART];
+    const uint64_t size = pieces->file ? pieces->file->size : 0;
+    for (uint64_t at = 0; at < size;) {
+        const size_t n = size - at < PART ? (size_t)(size - at) : PART;
+        file_read(pieces->file, at, part, n);
+        to.put(to.to, part, n);
+        at += n;
+    }
+    if (pieces->n)
+        to.put(to.to, pieces->buffer, pieces->n);
+}
+
+static void send(void *to, const char *text, size_t n)
 {
     if (n && fwrite(text, 1, n, to) != n)
         fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write to standard output");
@@ -58,15 +72,7 @@ static void send(const char *text, size_t n, FILE *to)
 
 void pieces_send(const Pieces *pieces, FILE *to)
 {
-    char part[PART];
-    const uint64_t size = pieces->file ? pieces->file->size : 0;
-    for (uint64_t at = 0; at < size;) {
-        const size_t n = size - at < PART ? (size_t)(size - at) : PART;
-        file_read(pieces->file, at, part, n);
-        send(part, n, to);
-        at += n;
-    }
-    send(pieces->buffer, pieces->n, to);
+    pieces_pass(pieces, (Sink){ send, to });
     if (fflush(to) || ferror(to))
         fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write to standard output");
 }

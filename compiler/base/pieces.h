@@ -26,6 +26,8 @@ void pieces_print(Pieces *pieces, const char *format, ...)
 Sink pieces_sink(Pieces *pieces);
 /* What the buffer holds goes to the file. */
 void pieces_flush(Pieces *pieces);
+/* Hands on all of it, which need not be in a file. */
+void pieces_pass(const Pieces *pieces, Sink to);
 /* Prints all of it, which need not be in a file. Fails with 74 where it cannot be written. */
 void pieces_send(const Pieces *pieces, FILE *to);
 

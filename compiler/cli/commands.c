@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/progress.h"
+#include "cli/cache.h"
 #include "cli/options.h"
 #include "cli/place_cmd.h"
 #include "emit/arena_csv.h"
@@ -57,6 +58,9 @@ void cmd_compile(Compile *compile)
     if (!compile->options->output)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "compile needs an output folder: -o DIR");
+    Cache *cache = cache_open(compile);
+    if (cache && cache_find(cache))
+        return;
     compile_to(compile, STAGE_REPORT);
     const Options *options = compile->options;
     if (options->json) {
@@ -68,9 +72,13 @@ void cmd_compile(Compile *compile)
     }
     if (options->depfile)
         depfile_write(compile);
+    if (cache)
+        cache_take(cache);
     progress_doing("moving the folder to its place");
     /* This comes last: what fails leaves the folder as it was. */
     output_commit(compile->out);
+    if (cache)
+        cache_keep(cache);
 }
 
 static Text analysis(Compile *compile)

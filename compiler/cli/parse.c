@@ -346,7 +346,12 @@ const Command *options_parse(Arena *a, Options *o, int argc, char *const *argv)
         .words = words.n,
         .at = 1,
     };
-    *o = (Options){ .word = argv, .words = argc, .response = words.file };
+    *o = (Options){
+        .word = argv,
+        .words = argc,
+        .all_words = words.at,
+        .response = words.file,
+    };
     parser.row = option_rows(&parser.rows);
     parser.operand = NEW_ARRAY(a, const char *, words.n + 1);
     parse_words(&parser);

@@ -8,6 +8,7 @@
 typedef struct Options {
     char *const *word; /* of the command line, the program's name first */
     int words;
+    char *const *all_words;      /* those of files written out; ended by NULL */
     const char *const *response; /* files of words: @FILE */
     const char *model;
     const char *manifest; /* prove: NAME.json */
@@ -17,6 +18,7 @@ typedef struct Options {
         *topic; /* help: a command; explain: a status, a message; NULL: all */
     const char *output; /* -o DIR */
     const char *name;   /* C identifier, lower case */
+    const char *cache;
     const char *depfile;
     const char *depfile_target;
     const char *target;

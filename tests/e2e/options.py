@@ -258,6 +258,7 @@ EXPERIMENTS = {
     'preserve-input': preserve,
     'region': always(['--region', 'a:100']),
     'pin': pin,
+    'cache': always(['--cache', '/dev/null/cache']),
     'depfile': always(['--depfile', 'none/net.d']),
     'depfile-target': lambda b, c: (b.words(c) + ['--depfile', os.path.join(b.work, 'net.d')], ['--depfile-target', 'all']),
     'weights': always(['--weights', 'bin']),
