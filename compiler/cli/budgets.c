@@ -78,22 +78,32 @@ static bool take_limit(Budget *budget, const char *path, const char *key,
     return false;
 }
 
+/* The option of that name, where it takes several texts; NULL: there is none. */
+static const char ***list_of(Options *options, const char *key)
+{
+    if (!strcmp(key, "shape"))
+        return &options->shape;
+    if (!strcmp(key, "dim"))
+        return &options->dim;
+    if (!strcmp(key, "const"))
+        return &options->constant;
+    if (!strcmp(key, "io"))
+        return &options->io;
+    if (!strcmp(key, "preprocess"))
+        return &options->preprocess;
+    return NULL;
+}
+
 static void take_key(Arena *arena, Budget *budget, const char *path,
                      const char *key, const json_t *value)
 {
     Options *options = &budget->options;
     if (!strcmp(key, "model") || take_limit(budget, path, key, value))
         return;
-    if (!strcmp(key, "shape"))
-        add_texts(arena, path, key, value, &options->shape);
-    else if (!strcmp(key, "dim"))
-        add_texts(arena, path, key, value, &options->dim);
-    else if (!strcmp(key, "const"))
-        add_texts(arena, path, key, value, &options->constant);
-    else if (!strcmp(key, "io"))
-        add_texts(arena, path, key, value, &options->io);
-    else
+    const char ***list = list_of(options, key);
+    if (!list)
         fail_budgets(path, "nothing is known by that name", key);
+    add_texts(arena, path, key, value, list);
     for (size_t i = 0; options->shape && options->shape[i]; i++)
         value_shape(arena, options->shape[i]);
     for (size_t i = 0; options->dim && options->dim[i]; i++)

@@ -185,6 +185,10 @@ static const OptionRow options[] = {
     LIST("io", 0, MODELS, io, "FORM", NULL,
          "where inputs and results lie: caller, arena, rows; of one: "
          "in0=arena, NAME=rows"),
+    LIST("preprocess", 0, PARTS, preprocess, "INPUT=TYPE,...", value_preprocess,
+         "an input comes as the sensor gives it: uint8, int8, uint16, int16; "
+         "hwc; the model gets (raw - mean) * scale: "
+         "x=uint8,hwc,mean=127.5,scale=1/127.5"),
     FLAG("preserve-input", 0, PLANS, preserve_input,
          "inputs in the arena are as they were after a run"),
     LIST("region", 0, PLANS, region, "NAME:SIZE[:COST]", region_check,
@@ -306,6 +310,7 @@ static const OptionRule rules[] = {
     { NULL, "markdown", "json", RULE_EXCLUDES },
     { "dump", "without", "after", RULE_NEEDS },
     { "dump", "io", "after", RULE_NEEDS },
+    { "dump", "preprocess", "after", RULE_NEEDS },
     { "dump", "batch", "after", RULE_NEEDS },
     { NULL, "pin", "region", RULE_NEEDS },
     { NULL, "external-data-dir", "no-external-data", RULE_EXCLUDES },

@@ -69,6 +69,18 @@ static void read_model(void *context)
     compile_to(compile, STAGE_PASSES);
 }
 
+static void take_options(const Claim *claim, Options *taken)
+{
+    taken->from = claim->from;
+    taken->to = claim->to;
+    taken->shape = claim->shape;
+    taken->dim = claim->dim;
+    taken->without = claim->without;
+    taken->io = claim->io;
+    taken->preprocess = claim->preprocess;
+    taken->hash_model = claim->model_sha256 != NULL;
+}
+
 /* The model by the manifest's options. What does not fit the model is the manifest's fault, not the
  * command line's. */
 static void open_model(Compile *compile, const Claim *claim, Options *taken,
@@ -82,13 +94,7 @@ static void open_model(Compile *compile, const Claim *claim, Options *taken,
             "prove takes --shape, --dim, --io and --without from the manifest");
     compare_constants(claim, given, loc);
     *taken = *given;
-    taken->from = claim->from;
-    taken->to = claim->to;
-    taken->shape = claim->shape;
-    taken->dim = claim->dim;
-    taken->without = claim->without;
-    taken->io = claim->io;
-    taken->hash_model = claim->model_sha256 != NULL;
+    take_options(claim, taken);
     compile->options = taken;
     Diag inner = { .out = diag_now->out };
     const Status status = protect(&inner, read_model, compile);

@@ -8,6 +8,7 @@
 #include "ir/family.h"
 #include "passes/passes.h"
 #include "pipeline/numbers.h"
+#include "pipeline/preprocess.h"
 #include "pipeline/values.h"
 
 void value_pair(Arena *arena, const char *value)
@@ -21,6 +22,11 @@ void value_shape(Arena *arena, const char *value)
     char *name;
     const bool named = strchr(value, '=') != NULL;
     (void)value_read_shape(named ? value_divide(arena, value, &name) : value);
+}
+
+void value_preprocess(Arena *arena, const char *value)
+{
+    (void)preprocess_read(arena, value);
 }
 
 void value_batch(Arena *arena, const char *value)

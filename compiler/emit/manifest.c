@@ -289,12 +289,9 @@ static json_t *names(Arena *arena, const char *const *list, bool until_equals)
     return json;
 }
 
-/* What the steps depend on beside the model. Of a constant only the name: where its file lies is
- * the caller's. */
-static json_t *options(Arena *arena, const Program *program,
-                       const ManifestFacts *facts)
+/* Of a constant only the name: where its file lies is the caller's. */
+static void add_lists(Arena *arena, const ManifestFacts *facts, json_t *object)
 {
-    json_t *object = manifest_made(json_object());
     manifest_set(object, "from", names(arena, facts->from, false));
     manifest_set(object, "to", names(arena, facts->to, false));
     manifest_set(object, "shape", names(arena, facts->shape, false));
@@ -302,6 +299,17 @@ static json_t *options(Arena *arena, const Program *program,
     manifest_set(object, "const", names(arena, facts->constant, true));
     manifest_set(object, "without", names(arena, facts->without, false));
     manifest_set(object, "io", names(arena, facts->io, false));
+    if (facts->preprocess && *facts->preprocess)
+        manifest_set(object, "preprocess",
+                     names(arena, facts->preprocess, false));
+}
+
+/* What the steps depend on beside the model. */
+static json_t *options(Arena *arena, const Program *program,
+                       const ManifestFacts *facts)
+{
+    json_t *object = manifest_made(json_object());
+    add_lists(arena, facts, object);
     manifest_set(object, "preserve_input",
                  json_boolean(program->plan.preserve_input));
     manifest_set(object, "family", json_string(program->family->name));

@@ -22,6 +22,7 @@ typedef struct ManifestFacts {
     const char *const *constant;
     const char *const *without;
     const char *const *io;
+    const char *const *preprocess;
     json_t *files; /* that were written, becomes the manifest's; NULL: none */
 } ManifestFacts;
 

@@ -40,6 +40,7 @@ typedef struct Options {
     const char **input;
     const char **expect;
     const char **io;
+    const char **preprocess;
     const char **region;
     const char **pin;
     const long long *max_memory; /* bytes, as are the next ones */

@@ -23,22 +23,30 @@ static Tensor *find_input(const Graph *graph, const char *name,
                  name, names);
 }
 
+Tensor *input_named(const Graph *graph, const char *name, const char *flag,
+                    const char *text)
+{
+    if (name)
+        return find_input(graph, name, flag);
+    if (graph->input.n != 1)
+        fail_at(STATUS_USAGE, LOC_NONE,
+                arena_printf(graph->arena,
+                             "name it: %s INPUT=%s; `inlay dump` lists the "
+                             "inputs",
+                             flag, text),
+                "%s %s: the model has %zu inputs", flag, text, graph->input.n);
+    return graph->input.at[0];
+}
+
 /* The input that the text names, or the only one; *dims is the text of its dimensions. */
 static Tensor *shaped_input(const Graph *graph, const char *text,
                             const char **dims)
 {
-    char *name;
+    char *name = NULL;
     *dims = text;
-    if (strchr(text, '=')) {
+    if (strchr(text, '='))
         *dims = value_divide(graph->arena, text, &name);
-        return find_input(graph, name, "--shape");
-    }
-    if (graph->input.n != 1)
-        fail_at(STATUS_USAGE, LOC_NONE,
-                "name it: --shape INPUT=1x3x224x224; `inlay dump` lists the "
-                "inputs",
-                "--shape %s: the model has %zu inputs", text, graph->input.n);
-    return graph->input.at[0];
+    return input_named(graph, name, "--shape", text);
 }
 
 static void apply_shape(Graph *graph, const char *text)

@@ -5,6 +5,7 @@
 
 #include "passes/passes.h"
 #include "pipeline/open_dims.h"
+#include "pipeline/preprocess.h"
 
 static bool is_left_out(const Options *options, const PassRow *pass)
 {
@@ -38,6 +39,7 @@ void rewrite_graph(Compile *compile)
     int count;
     const PassRow *pass = pass_rows(&count);
     settle_inputs(compile);
+    preprocess_inputs(compile);
     for (; count--; pass++) {
         if (!is_left_out(compile->options, pass))
             run_pass(compile->graph, pass);

@@ -80,6 +80,7 @@ ManifestFacts manifest_facts(Compile *compile)
         .constant = options->constant,
         .without = options->without,
         .io = options->io,
+        .preprocess = options->preprocess,
     };
 }
 

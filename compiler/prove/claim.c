@@ -515,6 +515,8 @@ static void read_options(const Reader *reader, Claim *claim)
     claim->constant = texts(&in, "const");
     claim->without = texts(&in, "without");
     claim->io = texts(&in, "io");
+    if (has(&in, "preprocess"))
+        claim->preprocess = texts(&in, "preprocess");
     claim->preserve_input = truth(&in, "preserve_input");
     claim->family = family_named(text(&in, "family"));
     if (!claim->family)

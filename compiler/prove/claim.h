@@ -54,6 +54,7 @@ typedef struct Claim {
     const char *model_sha256; /* NULL: not stated */
     const char **from, **to;  /* ended by NULL */
     const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
+    const char **preprocess; /* likewise; NULL: none */
     const Family *family;
     bool narrow;   /* weights are stored in the type of the file */
     bool winograd; /* those of 3x3 convolutions may be transformed */

@@ -255,6 +255,7 @@ EXPERIMENTS = {
     'atol': tolerance('--atol'),
     'npy': lambda b, c: (b.words(c) + ['-o', b.out], ['--npy']),
     'io': layout,
+    'preprocess': lambda b, c: (b.words(c) + {'check': ['--max-arena', '1M'], 'dump': ['--after', 'infer']}.get(c, []), ['--preprocess', 'uint8,scale=1/255']),
     'preserve-input': preserve,
     'region': always(['--region', 'a:100']),
     'pin': pin,
@@ -317,7 +318,7 @@ def pair(t, b, command, option):
         if plain[0] == 0 and given[0] not in (0, 64):
             t.ok(name + ': a failure writes nothing', not given[3], sorted(given[3]))
         return
-    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'region': 'a:1M', 'effort': '2', 'top': '2', 'rtol': '1', 'atol': '1'}
+    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'region': 'a:1M', 'effort': '2', 'top': '2', 'rtol': '1', 'atol': '1', 'preprocess': 'uint8'}
     value = values.get(option['name'], option.get('values', [EXAMPLE.get(option['kind'])])[0])
     words = ['--' + option['name']] + ([value] if 'value' in option else [])
     status, text, message, files = b.run(b.words(command) + words)
