@@ -229,6 +229,24 @@ static Tensor *turn(const Front *front, Tensor *in)
     return node->out[0];
 }
 
+/* Integers of the model: the nearest, ties to even, and no further than its type goes. */
+static Tensor *integers(const Front *front, Tensor *in, DType type)
+{
+    static const float step = 1.0f;
+    static const int16_t zero = 0; /* of any such type */
+    Graph *graph = front->graph;
+    Store *store = graph->store;
+    Tensor *scale = graph_add_constant(
+        graph, NULL, recipe_memory(store, DT_F32, 0, NULL, &step));
+    Tensor *zeros = graph_add_constant(
+        graph, NULL, recipe_memory(store, type, 0, NULL, &zero));
+    Node *node = add_node(front, "QuantizeLinear", in, scale);
+    Tensor *operands[3] = { in, scale, zeros };
+    node_set_inputs(node, 3, operands);
+    node->out[0]->dtype = type;
+    return node->out[0];
+}
+
 /* The node that makes `last` makes the model's tensor instead. */
 static void end_at_model(const Front *front, Tensor *last)
 {
@@ -246,6 +264,8 @@ static void build(const Front *front)
     last = by_channels(front, "Sub", last, pre->means, pre->mean);
     last = by_channels(front, "Mul", last, pre->scales, pre->scale);
     last = turn(front, last);
+    if (!dtype_is_float(type))
+        last = integers(front, last, type);
     last = cast_to(front, last, type);
     if (last == given)
         last = add_node(front, "Identity", last, NULL)->out[0];
@@ -255,11 +275,13 @@ static void build(const Front *front)
 static void check_model_input(const Front *front)
 {
     const Tensor *model = front->model;
-    if (!dtype_is_float(model->dtype))
+    const DType type = model->dtype;
+    if (!dtype_is_float(type) && type_named(dtype_name(type)) == DT_NONE)
         refuse(front->text,
                arena_printf(front->graph->arena,
-                            "the input holds %s, not floating point numbers",
-                            dtype_name(model->dtype)));
+                            "the input holds %s: floating point numbers, or "
+                            "integers of 8 or 16 bits, can be made",
+                            dtype_name(type)));
     if (front->pre->layout == FRAME_LAST && model->shape.rank < 3)
         refuse(front->text, "hwc is for inputs of channels and pixels");
 }
