@@ -3,6 +3,8 @@
  * goal asks for them. */
 #include "plan/plan.h"
 
+#include <string.h>
+
 #include "base/size.h"
 #include "forms/copies.h"
 #include "plan/candidates.h"
@@ -11,6 +13,9 @@
 #include "plan/regions.h"
 #include "plan/trial.h"
 #include "prove/schedules.h"
+
+/* That are compared at last. */
+enum { MOST_FORMS = 4 };
 
 /* Bytes beyond what was promised. */
 static int64_t beyond(const Trial *trial, int64_t promised)
@@ -207,6 +212,38 @@ static Program search_pairs(const Program *given, const PlanOptions *opt)
     return best;
 }
 
+static bool same_steps(const Program *program, const Program *other)
+{
+    const size_t n = program->step.n;
+    return other->step.n == n && !memcmp(program->step.at, other->step.at,
+                                         n * sizeof *program->step.at);
+}
+
+/* Of the best form that orders were searched for, the one that it was made of, and that one's pairs
+ * (form[0], form[1], and from form[2] on): the one that needs least where results go to the place
+ * of what they are made of, which no comparison so far has counted. */
+static const Program *compare_shared(Program *form, const PlanOptions *opt)
+{
+    PlanOptions options = *opt;
+    options.walked = NULL;
+    options.hosts = plan_shares(opt, form);
+    const Program *best = form;
+    if (!options.hosts)
+        return best;
+    const int n = 2 + candidate_pairs(form + 1, opt, form + 2);
+    if (n == 2 && same_steps(form, form + 1))
+        return best;
+    int64_t least = trial_peak(form, &options, 0);
+    for (int i = 1; i < n; i++) {
+        const int64_t peak = trial_peak(form + i, &options, least);
+        if (peak >= least)
+            continue;
+        least = peak;
+        best = form + i;
+    }
+    return best;
+}
+
 static PlanLevel level_of(const PlanOptions *opt)
 {
     const bool curve = opt->arena_limit || opt->curve;
@@ -225,7 +262,7 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     PlanOptions lowest = opt;
     lowest.arena_limit = 0;
     lowest.walked = walked_new(scratch, program->step.n);
-    Program *form = NEW_ARRAY(scratch, Program, 3);
+    Program *form = NEW_ARRAY(scratch, Program, MOST_FORMS);
     form[0] = choose_steps(program, &lowest);
     if (opt.level < PLAN_STREAM)
         return plan_steps(form, &opt, 0);
@@ -233,8 +270,9 @@ Trial plan_find(const Program *program, const PlanOptions *given)
         const int pairs = candidate_pairs(form, &lowest, form + 1);
         return frontier_plan(form, 1 + pairs, &opt, plan_steps);
     }
-    form[1] = search_pairs(form, &lowest);
-    return plan_steps(form + 1, &opt, 0);
+    form[1] = form[0];
+    form[0] = search_pairs(form, &lowest);
+    return plan_steps(compare_shared(form, &lowest), &opt, 0);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)

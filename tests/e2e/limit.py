@@ -116,6 +116,25 @@ def rows_of_one_pixel(t, inlay):
     t.ok('large weights and short rows: a limit counts more than the goal', limit < 2 * one, limit)
 
 
+def branches(net, x, channels):
+    y = net.conv(x, 8)
+    return net.conv(net.concat([net.conv(x, 8, 3), y, net.conv(net.conv(y, 8, 3), 8, 3)]), channels)
+
+
+def pairs_beside_sums(t, inlay):
+    """Pairs pay only once sums lie in the place of what they are made of: no goal, and no level, needs less than `ram`."""
+    net = networks.Net(3, 32)
+    x = branches(net, net.conv(net.input, 8, 3, 2), 32)
+    for _ in range(2):
+        x = net.conv(net.conv(x, 32, 3, 1, True), 32)
+    x = branches(net, net.add(net.conv(net.conv(x, 32, 3, 1, True), 32), x), 16)
+    with host.Work() as work:
+        net.write(os.path.join(work, 'model.onnx'), x)
+        m = trial.Trial(inlay, work, shape=[])
+        arenas = [m.analyze(*flags)['arena']['size'] for flags in ([], ['--optimize', 'balanced'], ['--plan', 'order'], ['--plan', 'overlap'])]
+    t.ok('pairs beside sums: the goal ram needs least', arenas[0] == min(arenas), arenas)
+
+
 def levels(m, want):
     return [level for level in ('simple', 'order', 'overlap') if m.answer('--plan', level) != want]
 
@@ -171,6 +190,7 @@ def main():
     t = tap.Tap()
     sanitize = trial.sanitizing()
     rows_of_one_pixel(t, o.inlay)
+    pairs_beside_sums(t, o.inlay)
     for seed in range(o.first, o.first + o.nets):
         with host.Work() as work:
             random_nets.Net(seed).save(work)
