@@ -79,13 +79,28 @@ static void touch_state_weights(Bounds *bounds,
               new_gate);
 }
 
+/* Biases, states and the gates of a chunk. */
+static void touch_scratch(Bounds *bounds, const inlay_recurrent_params *p,
+                          int64_t padded)
+{
+    const int64_t steps = i64_min(p->chunk, p->steps);
+    const int64_t rows = sat_mul(steps, p->batch);
+    const int64_t gates = sat_mul(p->kind, p->hidden);
+    const int64_t states = sat_mul(p->batch, p->hidden);
+    const int32_t biases = inlay_cell_biases(p);
+    const int32_t copies = inlay_cell_copies(p);
+    int64_t floats = sat_mul(rows, gates);
+    floats = sat_add(floats, sat_mul(biases, padded));
+    floats = sat_add(floats, sat_mul(copies, states));
+    touch(bounds, 12, "scratch", floats);
+}
+
 void bounds_recurrent(Bounds *bounds)
 {
     const inlay_recurrent_params *p = bounds->params;
     const int64_t hidden = p->hidden;
     const int64_t gates = sat_mul(p->kind, hidden);
     const int64_t padded = up_to_four(gates);
-    const int64_t states = sat_mul(p->batch, hidden);
     check_sizes(bounds, p);
     if (bounds->wrong)
         return;
@@ -93,11 +108,7 @@ void bounds_recurrent(Bounds *bounds)
     touch_biases(bounds, p);
     touch_box(bounds, 4, "weights", p->directions, padded, p->input);
     touch_state_weights(bounds, p, padded);
-    const int64_t steps = i64_min(p->chunk, p->steps);
-    const int64_t rows = sat_mul(steps, p->batch);
-    const int64_t chunk = sat_mul(rows, gates);
-    const int64_t each = sat_mul(3, sat_add(padded, states));
-    touch(bounds, 12, "scratch", sat_add(each, chunk));
+    touch_scratch(bounds, p, padded);
 }
 
 void bounds_recurrent_plain(Bounds *bounds)

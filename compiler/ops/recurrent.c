@@ -337,8 +337,9 @@ static int64_t scratch_of(const inlay_recurrent_params *params, bool plain)
     const int64_t chunk = i64_mul(params->chunk, step);
     if (plain)
         return i64_mul(8, i64_add(3 * hidden, gates));
-    const int64_t rest = i64_add(3 * states, chunk);
-    return i64_mul(4, i64_add(3 * up4(gates), rest));
+    const int64_t biases = i64_mul(inlay_cell_biases(params), up4(gates));
+    const int64_t copies = i64_mul(inlay_cell_copies(params), states);
+    return i64_mul(4, i64_add(biases, i64_add(copies, chunk)));
 }
 
 /* The weights as the kernel reads them: of the input, of the state, and the last gate's of the

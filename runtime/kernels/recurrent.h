@@ -77,12 +77,13 @@ typedef struct inlay_cell {
     int32_t gates;  /* G * H */
     int32_t padded; /* that filled up to fours */
     float *bias;    /* [padded] of the projection */
-    /* [padded] of the recurrence: zeros, GRU with linear_before_reset: that of n */
-    float *rest;
+    float *rest;    /* [padded] of the recurrence: zeros */
+    /* [padded] the same of n; GRU with linear_before_reset, else `rest` */
+    float *last;
     float *g;        /* [chunk][batch][G H] */
     float *h;        /* [batch][H] */
-    float *c;        /* [batch][H] */
-    float *t;        /* [batch][H] */
+    float *c;        /* [batch][H]; LSTM, else h */
+    float *t;        /* [batch][H]; GRU or a rounded state, else h */
     const float *r;  /* packed recurrent weights */
     const float *rn; /* GRU: those of n */
     const float *peephole;
@@ -237,7 +238,7 @@ static inline void inlay_gru_project(const inlay_cell *k, float *g, float *h,
     product.outputs = n;
     product.xs = n;
     product.w = k->rn;
-    product.bias = k->rest;
+    product.bias = k->last;
     if (p->linear_first) {
         product.x = h;
         product.y = t;
@@ -313,7 +314,7 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
     product.x = h;
     product.xs = n;
     product.w = k->r;
-    product.bias = gru ? k->rest + k->padded : k->rest;
+    product.bias = k->rest;
     product.y = g;
     product.q = g;
     product.ys = k->gates;
@@ -335,13 +336,14 @@ static inline void inlay_cell_bias(inlay_cell *k, const float *b)
     const int32_t apart = p->kind == 3 && p->linear_first ? 2 * p->hidden : all;
     int32_t i;
     memset(k->bias, 0, (size_t)k->padded * sizeof *k->bias);
-    memset(k->rest, 0, 2 * (size_t)k->padded * sizeof *k->rest);
+    memset(k->rest, 0, (size_t)k->padded * sizeof *k->rest);
+    memset(k->last, 0, (size_t)k->padded * sizeof *k->last);
     if (!b)
         return;
     for (i = 0; i < all; i++)
         k->bias[i] = b[i] + (i < apart ? b[all + i] : 0.0f);
     for (i = apart; i < all; i++)
-        k->rest[i - apart] = b[all + i];
+        k->last[i - apart] = b[all + i];
 }
 
 /* Rows of a state: [batch][H] with strides, NULL: zeros. */
@@ -466,19 +468,33 @@ static inline int inlay_lengths_fit(const inlay_recurrent_params *p,
     return 1;
 }
 
+/* Arrays of [padded] in the scratch operand, and of [batch][H]. */
+static inline int32_t inlay_cell_biases(const inlay_recurrent_params *p)
+{
+    return p->kind == 3 && p->linear_first ? 3 : 2;
+}
+
+static inline int32_t inlay_cell_copies(const inlay_recurrent_params *p)
+{
+    return 1 + (p->kind == 4) + (p->kind == 3 || p->rounded);
+}
+
 /* The parts of the scratch operand. */
 static inline void inlay_cell_scratch(inlay_cell *k, float *scratch)
 {
     const inlay_recurrent_params *p = k->p;
     const ptrdiff_t state = (ptrdiff_t)p->batch * p->hidden;
+    const int32_t biases = inlay_cell_biases(p);
+    const int32_t copies = inlay_cell_copies(p);
     k->gates = p->kind * p->hidden;
     k->padded = (k->gates + 3) / 4 * 4;
     k->bias = scratch;
     k->rest = k->bias + k->padded;
-    k->h = k->rest + 2 * k->padded;
-    k->c = k->h + state;
-    k->t = k->c + state;
-    k->g = k->t + state;
+    k->last = k->bias + (biases - 1) * (ptrdiff_t)k->padded;
+    k->h = k->bias + biases * (ptrdiff_t)k->padded;
+    k->c = p->kind == 4 ? k->h + state : k->h;
+    k->t = k->h + (copies - 1) * state;
+    k->g = k->h + copies * state;
 }
 
 /* The recurrent weights of direction k->d. */
@@ -510,7 +526,8 @@ static inline void inlay_cell_open(void *const *base, const inlay_step *s,
     inlay_cell_weights(base, s, k);
     inlay_cell_bias(k, bias);
     inlay_state_in(k, k->h, h);
-    inlay_state_in(k, k->c, c);
+    if (k->p->kind == 4)
+        inlay_state_in(k, k->c, c);
 }
 
 /* Direction k->d, from its first states to its results. */

@@ -244,8 +244,12 @@ static void run_case(const Case *t)
           *r = packed(t->r, D, all, 0, p->kind == 3 ? 2 * H : all, H, p->width);
     float *rn =
         p->kind == 3 ? packed(t->r, D, all, 2 * H, H, H, p->width) : NULL;
-    const size_t scratch = 3 * (size_t)((all + 3) / 4 * 4) +
-                           3 * (size_t)(p->batch * H) +
+    /* Biases of x and zeros, in some GRUs biases of h; h, c of an LSTM, h as a GRU resets it or as
+     * it is rounded. */
+    const int biases = p->kind == 3 && p->linear_first ? 3 : 2;
+    const int states = 1 + (p->kind == 4) + (p->kind == 3 || p->rounded);
+    const size_t scratch = (size_t)biases * (size_t)((all + 3) / 4 * 4) +
+                           (size_t)states * (size_t)(p->batch * H) +
                            (size_t)p->chunk * (size_t)p->batch * (size_t)all;
     float *s = malloc((scratch + 1) * sizeof *s);
     s[scratch] = GUARD;
