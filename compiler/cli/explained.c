@@ -139,10 +139,10 @@ static const Explained rows[] = {
       "Inlay writes several files, and never beside your sources "
       "unasked.",
       "`inlay compile MODEL.onnx -o DIR`." },
-    { "folder-missing", STATUS_CANNOT_CREATE, "cannot create: ",
-      "The folder of the output cannot be made: the one above it "
-      "does not exist, is no folder, or may not be written.",
-      "`mkdir -p` the folder above, or name another one with -o." },
+    { "output-place", STATUS_CANNOT_CREATE, "cannot create: ",
+      "The folder of the output cannot be made: one on the way to it "
+      "is no folder, or may not be written.",
+      "Name another one with -o." },
     { "name", STATUS_USAGE, "is no usable C identifier",
       "The prefix of all files and symbols is to be one that C, "
       "file systems and linkers take.",
