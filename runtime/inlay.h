@@ -160,6 +160,11 @@ static inline void *inlay_row(void *const *base, const inlay_step *s, int i,
 #include "inlay_check.h"
 #endif
 
+/* Comes after each call of a kernel, with its step's number; the generated source may have it. */
+#ifndef INLAY_ON_STEP
+#define INLAY_ON_STEP(step) ((void)0)
+#endif
+
 static inline int inlay_run_layers(const inlay_model *m, void *const *base,
                                    int32_t first, int32_t end)
 {
@@ -171,6 +176,7 @@ static inline int inlay_run_layers(const inlay_model *m, void *const *base,
 #else
         const int r = s->run(base, s, 0, s->units);
 #endif
+        INLAY_ON_STEP(i);
         if (r < 0)
             return -r;
         i = r ? r - 1 : i + 1;
@@ -215,6 +221,7 @@ static inline int inlay_run_entries(const inlay_model *m,
 #else
         r = inlay_run_units(base, m->step + g->first + k, made[k], n);
 #endif
+        INLAY_ON_STEP(g->first + k);
         if (r < 0)
             return -r;
         made[k] = (uint16_t)(made[k] + n);

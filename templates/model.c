@@ -2,6 +2,11 @@
 //@ about
 #include "model.h"
 
+#ifdef MODEL_ON_STEP
+/* -DMODEL_ON_STEP=FUNCTION: it comes after each call of a step, which of a stream are many. */
+void MODEL_ON_STEP(int32_t step);
+#define INLAY_ON_STEP(step) MODEL_ON_STEP(step)
+#endif
 //@ includes {
 #include "inlay.h"
 #include "inlay_weights.h"

@@ -98,6 +98,8 @@ static void put_memory_sizes(Text *text, const Emitter *emitter)
                    plan->region.at[i].name);
     text_print(text, "#define %s_ARENA_ALIGN %" PRId64 "u\n", emitter->upper,
                plan->arena_align);
+    text_print(text, "#define %s_STEPS %zu\n", emitter->upper,
+               emitter->program->step.n);
 }
 
 static void put_offsets(Text *text, const Emitter *emitter,

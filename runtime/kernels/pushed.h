@@ -79,6 +79,7 @@ static inline int inlay_stream_units(const inlay_model *m,
 #else
     r = inlay_run_units(base, m->step + g->first + k, before, n);
 #endif
+    INLAY_ON_STEP(g->first + k);
     if (r >= 0)
         *made = (uint16_t)(before + n);
     return r;

@@ -121,6 +121,35 @@ def folder_files(t, inlay, model):
         t.ok('and a note says so', all(f + ' was not written by Inlay' in text for f in ('CMakeLists.txt', 'README.md')), text)
 
 
+HOOK = '''
+#include <stdio.h>
+#include "m.h"
+static long calls[M_STEPS];
+static int order = 1, last = -1;
+void on_step(int32_t step) { calls[step]++; order &= step >= last; last = step; }
+__attribute__((destructor)) static void report(void)
+{
+    for (int i = 0; i < M_STEPS; i++)
+        printf("%ld ", calls[i]);
+    printf("%s\\n", order ? "in order" : "mixed");
+}
+'''
+
+
+def hook(t, name, model):
+    """-DM_ON_STEP: a call for each call of a step, all of them; without it nothing of it is there."""
+    for flags in [[], ['--plan=overlap']] + ([['--io=rows']] if name == 'digits' else []):
+        with host.Work() as work:
+            made = model.compiled(work, *flags)
+            trial.build(work, [made], flags=trial.STRICT + ['-Wno-missing-prototypes', '-DM_ON_STEP=on_step', '-include', 'stdint.h'], main=lambda path: open(path, 'a').write(HOOK))
+            counts = trial.must('the program', ['./a.out'], work).split()
+            steps, streams = len(made.manifest['steps']), any('list' in s for s in made.manifest['schedule'])
+            calls = [int(c) for c in counts[:steps]]
+            own = [s['units'] if streams else 1 for s in made.manifest['steps']]
+            good = len(calls) == steps and all(1 <= c <= most for c, most in zip(calls, own)) and (streams or counts[steps:] == ['in', 'order'])
+            t.ok('%s %s: a call for each step' % (name, ' '.join(flags)), good and made.results() == model.answer(), ' '.join(counts))
+
+
 def together(t, models):
     """All in one program."""
     with host.Work() as work:
@@ -138,7 +167,7 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     models = {name: trial.Trial(o.inlay, os.path.join(o.models, name)) for name in ('digits', 'sine')}
-    for check in (repeated, objects, valgrind, cxx, test_program):
+    for check in (repeated, objects, valgrind, cxx, test_program, hook):
         for name, model in models.items():
             try:
                 check(t, name, model)
