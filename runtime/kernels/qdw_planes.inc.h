@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: 0BSD
- * Depthwise convolution on small cores, four channels of some columns of a row at a time: their
+ * Depthwise convolution with the DSP instructions, four channels of some columns at a time: their
  * numbers under the window are taken apart in scratch, so that those of a channel lie side by side
  * as halves of 16 bits, zero points where nothing is; the weights less their zero points likewise.
  * Then two pixels of a channel are two products of halves. Taps that are dilated have zeros between
  * them.
  *
- * The order of the halves is that of the core: [row][column]; with the DSP instructions
- * [column / 2][row][column % 2], weights once from an even and once from an odd column on, so that
- * a window is one stretch of words. Included by qdwconv_packed.h. */
+ * The order of the halves is [column / 2][row][column % 2], weights once from an even and once from
+ * an odd column on, so that a window is one stretch of words. Included by qdwconv_packed.h. */
 #ifndef INLAY_QDW_PLANES_H
 #define INLAY_QDW_PLANES_H
 
@@ -33,104 +32,11 @@ typedef struct inlay_qplanes {
 INLAY_INLINE int32_t inlay_qplane_at(const inlay_qplanes *planes, int32_t h,
                                      int32_t e)
 {
-#if INLAY_QDSP
     return (e / 2 * planes->rows + h) * 2 + e % 2;
-#else
-    return h * planes->length + e;
-#endif
 }
 
-#if INLAY_QDSP
 #include "kernels/qdw_dsp.inc.h"
-#else
-
-/* ---- plain C ---- */
-
-static inline void inlay_qplane_weight(const inlay_qplanes *planes, int16_t *w,
-                                       int32_t h, int32_t e, int16_t number)
-{
-    w[h * planes->extent + e] = number;
-}
-
-/* The sums of two pixels over rows of three columns. */
-INLAY_INLINE void inlay_qplane_three(const inlay_qplanes *planes,
-                                     const int16_t *x, const int16_t *w,
-                                     int32_t next, int32_t *sum)
-{
-    const int16_t *const end = w + 3 * planes->rows;
-    const int32_t length = planes->length;
-    int32_t a = sum[0];
-    int32_t b = sum[1];
-    for (; w < end; w += 3, x += length) {
-        a += x[0] * w[0] + x[1] * w[1] + x[2] * w[2];
-        b += x[next] * w[0] + x[next + 1] * w[1] + x[next + 2] * w[2];
-    }
-    sum[0] = a;
-    sum[1] = b;
-}
-
-/* The sums of two pixels, j and the next, of a channel. */
-INLAY_INLINE void inlay_qplane_sums(const inlay_qplanes *planes,
-                                    const int16_t *x, const int16_t *w,
-                                    int32_t j, int32_t *sum)
-{
-    const int32_t next = planes->params->sw;
-    int32_t h, k;
-    x += j * next;
-    if (planes->extent == 3 && next == 1) {
-        inlay_qplane_three(planes, x, w, 1, sum);
-        return;
-    }
-    if (planes->extent == 3 && next == 2) {
-        inlay_qplane_three(planes, x, w, 2, sum);
-        return;
-    }
-    for (h = 0; h < planes->rows; h++) {
-        for (k = 0; k < planes->extent; k++, w++) {
-            sum[0] = inlay_wrap_add(sum[0], x[k] * *w);
-            sum[1] = inlay_wrap_add(sum[1], x[next + k] * *w);
-        }
-        x += planes->length;
-    }
-}
-
-/* Columns [e, e + n) of all rows, four channels; at: bytes from a row to the first of these. */
-INLAY_INLINE void inlay_qplanes_signs(const inlay_qplanes *planes, ptrdiff_t at,
-                                      int32_t e, int32_t n, inlay_qsign sign)
-{
-    const ptrdiff_t pix = planes->job->step->ref[1].pix;
-    const int32_t plane = planes->plane;
-    const inlay_qtile *t = &planes->job->of;
-    int32_t h, i;
-    for (h = 0; h < planes->rows; h++) {
-        const uint8_t *x = planes->line[h];
-        int16_t *to = planes->x + h * planes->length + e;
-        int16_t *const end = to + n;
-        if (!x)
-            continue;
-        x += at;
-        for (; to < end; to++, x += pix)
-            INLAY_UNROLL
-        for (i = 0; i < 4; i++)
-            to[i * plane] = (int16_t)inlay_qnumber_at(t, x + i, sign);
-    }
-}
-
-static inline void inlay_qplanes_fours(const inlay_qplanes *planes,
-                                       ptrdiff_t at, int32_t e, int32_t n)
-{
-    const inlay_qtile *t = &planes->job->of;
-    if (t->flip != t->minus)
-        inlay_qplanes_signs(planes, at, e, n, INLAY_QOTHER);
-    else if (t->flip)
-        inlay_qplanes_signs(planes, at, e, n, INLAY_QSIGNED);
-    else
-        inlay_qplanes_signs(planes, at, e, n, INLAY_QUNSIGNED);
-}
-
-#endif
-
-#if INLAY_QDSP && defined __ARM_FP && (__ARM_FP & 4)
+#if defined __ARM_FP && (__ARM_FP & 4)
 #include "kernels/qdw_three.inc.h"
 #else
 static inline int32_t inlay_qplanes_three(const inlay_qplanes *planes)
@@ -256,7 +162,7 @@ static inline int inlay_qplanes_suit(const inlay_qdw *job)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)job->step->params;
-    if (params->deep || (INLAY_QDSP && params->minus != 128))
+    if (params->deep || params->minus != 128)
         return 0;
     return params->gather > 0 && params->kd * params->kh <= INLAY_QPLANE_ROWS;
 }

@@ -7,8 +7,9 @@
  * Parameters, operands and zero points are those of qconv_packed.h, but weights [taps][C]: bytes
  * outside x are read from a block of zero points. Pixels go from the first to the last (mirrored
  * when backward) in tiles of at most INLAY_QPIXELS, or wider ones where y lies apart from the rows
- * of x that it is made of; channels by sixteens. Small cores have scratch for `gather` columns of
- * the window: qdw_planes.inc.h. Or, `deep`, weights are
+ * of x that it is made of; channels by sixteens, on small cores by fours (qdw_plain.inc.h).
+ * Those with the DSP instructions have scratch for `gather` columns of the window:
+ * qdw_planes.inc.h. Or, `deep`, weights are
  * [C][columns][rows, filled up] and scratch holds columns of `gather` pixels: qdw_mve.inc.h. */
 #ifndef INLAY_QDWCONV_PACKED_H
 #define INLAY_QDWCONV_PACKED_H
@@ -149,7 +150,7 @@ INLAY_APART void inlay_qdw_plain(const inlay_qdw *job, const inlay_qrow *row,
     }
 }
 
-#if INLAY_QL == 1
+#if INLAY_QDSP
 #include "kernels/qdw_planes.inc.h"
 #endif
 
@@ -179,14 +180,29 @@ static inline void inlay_qdw_block(inlay_qdw *job, int32_t channel, int32_t n)
 #define INLAY_QDW_VECTORS 0
 #endif
 
+#if INLAY_QL == 1 && !INLAY_QDSP && !INLAY_QMVE
+#include "kernels/qdw_plain.inc.h"
+#else
+static inline int32_t inlay_qdw_plain_fours(inlay_qdw *job,
+                                            const inlay_qrow *row, int32_t c,
+                                            int32_t n)
+{
+    (void)job;
+    (void)row;
+    (void)c;
+    (void)n;
+    return 0;
+}
+#endif
+
 static inline void inlay_qdw_pixels(inlay_qdw *job, const inlay_qrow *row,
                                     int32_t c, int32_t n)
 {
     inlay_qdw_tile tile;
     tile.c = c;
     tile.pixels = n;
-    for (tile.channel = 0; tile.channel < job->of.channels;
-         tile.channel += INLAY_QDW_LANES) {
+    for (tile.channel = inlay_qdw_plain_fours(job, row, c, n);
+         tile.channel < job->of.channels; tile.channel += INLAY_QDW_LANES) {
         const int32_t left = job->of.channels - tile.channel;
         tile.n = left < INLAY_QDW_LANES ? left : INLAY_QDW_LANES;
         inlay_qdw_block(job, tile.channel, tile.n);
@@ -234,7 +250,7 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
         return;
     }
 #endif
-#if INLAY_QL == 1
+#if INLAY_QDSP
     if (inlay_qplanes_suit(job)) {
         inlay_qplanes_row(job, &row);
         return;

@@ -45,26 +45,28 @@ static inline void *inlay_qplace(const inlay_qresult *result, void *y,
     return (unsigned char *)y + (wide ? 4 * at : at);
 }
 
-/* n floats, and zeros: those of channels that exist. Times 1 they are what they are. */
-INLAY_INLINE void inlay_qscales(const inlay_qresult *result, int32_t channel,
-                                int32_t n, float *scale)
-{
-    const int times = inlay_half_bits(result->factor) != UINT32_C(0x3f800000);
-    int32_t i;
-    for (i = 0; i < n; i++) {
-        const float v = result->scale[result->each ? channel + i : 0];
-        scale[i] = times ? result->factor * v : v;
-    }
-}
-
 /* Where floats are software's, their products are found with integers. */
-#if defined __arm__ && !defined __ARM_FP
+#ifdef INLAY_QSOFT
+#elif defined __arm__ && !defined __ARM_FP
 #define INLAY_QSOFT 1
 #elif defined __riscv && !defined __riscv_flen
 #define INLAY_QSOFT 1
 #else
 #define INLAY_QSOFT 0
 #endif
+
+/* n floats, and zeros: those of channels that exist. Times 1 they are what they are. */
+INLAY_INLINE void inlay_qscales(const inlay_qresult *result, int32_t channel,
+                                int32_t n, float *scale)
+{
+    const int times =
+        !INLAY_QSOFT || inlay_half_bits(result->factor) != UINT32_C(0x3f800000);
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const float v = result->scale[result->each ? channel + i : 0];
+        scale[i] = times ? result->factor * v : v;
+    }
+}
 
 static inline int32_t inlay_qfloat_byte(const inlay_qresult *result,
                                         int32_t sum, float scale)
@@ -154,39 +156,34 @@ INLAY_APART int32_t inlay_qfixed_unclear(const inlay_qresult *result,
     return inlay_qfloat_byte(result, sum, *scale) - result->lo;
 }
 
-/* The same by integers. Where it lies so near to a half that the bits beyond the fraction count,
- * floats decide: what is cut off moves a number below 512 by less than four units. */
-INLAY_INLINE int32_t inlay_qfixed_byte(const inlay_qresult *result, int32_t sum,
-                                       int32_t up, int32_t by,
-                                       const float *scale)
+/* The number of a sum, with INLAY_QFRACTION bits behind the point, and a half. */
+INLAY_INLINE int32_t inlay_qfixed_number(int32_t sum, int32_t up, int32_t by)
 {
-    const int32_t unclear = (1 << INLAY_QFRACTION) - 8;
-    const int32_t half = (1 << (INLAY_QFRACTION - 1)) + 4;
-    const int32_t most = result->hi - result->lo;
-    const int32_t zero = result->zero - result->lo;
     const int64_t product = (int64_t)(int32_t)((uint32_t)sum << up) * by;
-    const int32_t v = (int32_t)(product >> 32) + half;
-    const int32_t byte = (v >> INLAY_QFRACTION) + zero;
-    if (!(v & unclear))
-        return inlay_qfixed_unclear(result, sum, scale);
-    if ((uint32_t)byte > (uint32_t)most)
-        return byte < 0 ? 0 : most;
-    return byte;
+    return (int32_t)(product >> 32) + (1 << (INLAY_QFRACTION - 1));
 }
 
-/* Bytes of sums. */
+/* Bytes of sums. Where a number lies so near to a half that the bits beyond the fraction count,
+ * floats decide: what is cut off moves a number below 512 by less than four units. */
 INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
                                     const inlay_qfixed *fixed,
                                     const int32_t *sum, uint8_t *y)
 {
-    const int32_t up = fixed->up;
+    const int32_t unclear = (1 << INLAY_QFRACTION) - 8;
     const int32_t lo = result->lo;
+    const int32_t most = result->hi - lo;
+    const int32_t zero = result->zero - lo;
+    const int32_t up = fixed->up;
     const int32_t n = fixed->n;
     int32_t i;
     for (i = 0; i < n; i++) {
-        const int32_t above = inlay_qfixed_byte(result, sum[i], up,
-                                                fixed->by[i], fixed->scale + i);
-        y[i] = (uint8_t)(above + lo);
+        const int32_t v = inlay_qfixed_number(sum[i], up, fixed->by[i]) + 4;
+        int32_t byte = (v >> INLAY_QFRACTION) + zero;
+        if (!(v & unclear))
+            byte = inlay_qfixed_unclear(result, sum[i], fixed->scale + i);
+        else if ((uint32_t)byte > (uint32_t)most)
+            byte = byte < 0 ? 0 : most;
+        y[i] = (uint8_t)(byte + lo);
     }
 }
 
