@@ -72,7 +72,8 @@ static inlay_qfixed some_factors(Random *random, float *scale)
 static int32_t some_sum(Random *random, int32_t most, float scale)
 {
     const uint32_t kind = next(random) % 4;
-    const int32_t halves = (int32_t)(next(random) % 1024) - 512;
+    const int32_t any = (int32_t)(next(random) % 1024) - 512;
+    const int32_t halves = any >> next(random) % 9;
     const float near = ((float)halves + 0.5f) / scale;
     if (kind == 0)
         return next(random) & 1 ? most : -most;

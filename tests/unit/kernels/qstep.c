@@ -30,8 +30,11 @@ static int32_t rnd_flip(void)
     return rnd(2) ? 128 : 0;
 }
 
+/* Some are powers of 2, so that results lie at halves. */
 static float rnd_scale(void)
 {
+    if (!rnd(4))
+        return 1.0f / (float)(8 << rnd(5));
     return 0.004f + (float)rnd(1000) / 10000.0f;
 }
 
@@ -170,6 +173,37 @@ static void pairs(void **state)
         check_pair(inlay_qdiv, quotient_of);
     }
 }
+
+#if INLAY_QSOFT
+/* Sums by integers of all pairs of bytes are those by floats. Returns how many were made. */
+static int32_t same_sums(const inlay_qstep *q)
+{
+    uint8_t b[256];
+    int32_t made = 0;
+    for (int i = 0; i < 256; i++)
+        b[i] = (uint8_t)i;
+    for (int i = 0; i < 256; i++) {
+        const uint8_t a = (uint8_t)i;
+        uint8_t y[256];
+        const int32_t n = inlay_soft_sums_of(y, &a, b, 256, 0, 1, q);
+        for (int32_t k = 0; k < n; k++)
+            assert_int_equal(y[k], inlay_qsoft_unclear(q, a, b[k]));
+        made += n;
+    }
+    return made;
+}
+
+static void sums_by_integers(void **state)
+{
+    (void)state;
+    int32_t made = 0;
+    for (int round = 0; round < 50; round++) {
+        const inlay_qstep q = random_numbers();
+        made += same_sums(&q);
+    }
+    assert_true(made > 0);
+}
+#endif
 
 /* A slope for each of [n], or one. */
 static void slopes(void **state)
@@ -480,10 +514,17 @@ static void resizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables),    cmocka_unit_test(pairs),
-        cmocka_unit_test(pools),     cmocka_unit_test(sums),
-        cmocka_unit_test(softmaxes), cmocka_unit_test(slopes),
-        cmocka_unit_test(norms),     cmocka_unit_test(resizes),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(pairs),
+#if INLAY_QSOFT
+        cmocka_unit_test(sums_by_integers),
+#endif
+        cmocka_unit_test(pools),
+        cmocka_unit_test(sums),
+        cmocka_unit_test(softmaxes),
+        cmocka_unit_test(slopes),
+        cmocka_unit_test(norms),
+        cmocka_unit_test(resizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
