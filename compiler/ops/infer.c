@@ -2,6 +2,7 @@
  * Shape inference that the families share. */
 #include "ops/infer.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -112,7 +113,7 @@ static void set_scale(const Node *node, Tensor *integers, int scale)
     const float zero = single_number(node, scale + 1, 0.0f, &known);
     /* False for NaN too: a file may say anything. */
     const bool in_range = zero >= -0x1p16f && zero <= 0x1p16f;
-    if (!known || !in_range)
+    if (!known || !in_range || !isfinite(factor))
         return;
     const IntegerScale numbers = { .scale = factor, .zero = (int32_t)zero };
     integers->numbers =

@@ -10,7 +10,7 @@
 #include "ops/infer.h"
 
 /* Does nobody ask for a byte of it? A body may do more than make its results. */
-static bool is_unwanted(const Node *node)
+bool lower_is_unwanted(const Node *node)
 {
     for (int i = 0; i < node->n_out; i++)
         if (node->out[i] && tensor_count(node->out[i]))
@@ -48,7 +48,7 @@ void lower_node(Lower *l, Node *node)
 {
     Node *outer = l->node;
     const size_t from = l->program->step.n;
-    if (is_unwanted(node))
+    if (lower_is_unwanted(node))
         return;
     l->node = node;
     node->op->lower(l, node);

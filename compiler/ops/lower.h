@@ -25,6 +25,8 @@ struct Lower {
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */
 void lower_node(Lower *lower, Node *node);
+/* Nothing is lowered for it: its results have no elements. */
+bool lower_is_unwanted(const Node *node);
 /* A step of the node, by the kernel inlay_<name>; `params` is the kernel's structure and is copied.
  * Operands follow with the step_... functions, outputs first. units = 1 until step_rows(). */
 Step *lower_step(Lower *lower, const char *kernel, const void *params);

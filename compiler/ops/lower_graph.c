@@ -11,6 +11,7 @@
 #include "kernels/pushed.h"
 #include "ops/control.h"
 #include "ops/lower.h"
+#include "ops/lower_unread.h"
 
 static void assign_storage(Graph *graph)
 {
@@ -211,6 +212,7 @@ Program *lower_graph(Graph *g, const LowerOptions *options)
     for (size_t i = 0; i < g->output.n; i++)
         if (g->output.at[i] != made[i])
             lower_copy(&lower, g->output.at[i], made[i]);
+    lower_unread(p);
     move_in(&lower, g);
     number_steps(p);
     lower_empty(p);

@@ -141,7 +141,7 @@ static int64_t resized(const Node *node, const ResizeSpec *r, int i, int64_t in)
 {
     const double scale = resize_scale(node, r, i);
     const double size = scale * (double)in;
-    if (!(scale > 0) || size > 0x1p31)
+    if (!(scale > 0) || !(size <= 0x1p31))
         fail_node(node, STATUS_MALFORMED, NULL, "axis %d has scale %g",
                   r->axis[i], scale);
     if (!r->size)

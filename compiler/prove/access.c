@@ -278,6 +278,24 @@ static bool whole_apart(const Operand *w, const Operand *operand)
            (operand->reuse == REUSE_NONE && !operand->write);
 }
 
+/* The rows of an operand that may not be overwritten yet when unit u of a call writes: a kernel that
+ * does not say that it goes row by row reads all rows of a call to its end. */
+static Range rows_needed(const Check *check, const Step *step,
+                         const Operand *operand, int32_t u)
+{
+    Range range = rows_of(step, operand, u);
+    const Range first = rows_of(step, operand, check->first);
+    if (operand->write)
+        return range;
+    if (operand->reuse != REUSE_NONE)
+        return range;
+    if (first.lo < range.lo)
+        range.lo = first.lo;
+    if (first.hi > range.hi)
+        range.hi = first.hi;
+    return range;
+}
+
 bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
                  bool pixels)
 {
@@ -293,7 +311,7 @@ bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
             Range range = { 0, o->ref.cap };
             if (!whole) {
                 written = rows_of(step, w, u);
-                range = rows_of(step, o, u);
+                range = rows_needed(check, step, o, u);
             }
             if (!apart(check, w, written, o, range))
                 return false;

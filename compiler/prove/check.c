@@ -27,9 +27,11 @@ static bool check_step(Check *check, const Step *s)
                       "is made by a kernel that cannot go backward");
     if (!check_apart(check, s, 0, true, false))
         return false;
-    for (int32_t u = 0; u < s->units; u++)
-        if (!check_unit(check, s, s->backward ? s->units - 1 - u : u))
+    for (int32_t u = 0; u < s->units; u++) {
+        check->first = s->backward ? s->units - 1 - u : u;
+        if (!check_unit(check, s, check->first))
             return false;
+    }
     return true;
 }
 
@@ -83,14 +85,35 @@ static bool counters_are_there(const Check *check, const Segment *segment)
     return shadow_owns(&check->shadow, state, end, 0, TAG_STATE);
 }
 
-/* The next unit of a stream's step k, and what the loop itself keeps in the arena. */
-static bool check_entry(Check *check, const Segment *segment, int32_t k)
+/* Where the runtime begins a list anew: at its head, at each period and behind the last. */
+static bool begins_part(const Segment *segment, int32_t e)
 {
+    const int32_t round = e - segment->prologue;
+    const int32_t rounds = segment->period * segment->repeats;
+    if (!e || round == rounds)
+        return true;
+    return round >= 0 && round < rounds && round % segment->period == 0;
+}
+
+/* Is entry e of a stream the first of a call? Those behind it that name the same step are of it. */
+static bool begins_call(const Segment *segment, int32_t e)
+{
+    return begins_part(segment, e) ||
+           segment_entry(segment, e) != segment_entry(segment, e - 1);
+}
+
+/* The next unit of the step that entry e of a stream names, and what the loop itself keeps in the
+ * arena. */
+static bool check_entry(Check *check, const Segment *segment, int32_t e)
+{
+    const uint8_t k = segment_entry(segment, e);
     if (k >= segment->count)
         return object(check, NULL, "a list names a step beyond its segment");
     const Step *step = check->program->step.at[segment->first + k];
     const int32_t made = check->made[step->index];
     const int32_t unit = step->backward ? step->units - 1 - made : made;
+    if (begins_call(segment, e))
+        check->first = unit;
     if (!check_unit(check, step, unit))
         return false;
     if (!counters_are_there(check, segment))
@@ -113,7 +136,7 @@ static bool check_stream(Check *check, const Segment *segment)
     for (int32_t i = 0; i < segment->count; i++)
         check->made[segment->first + i] = 0;
     for (int32_t e = 0; e < entries; e++)
-        if (!check_entry(check, segment, segment_entry(segment, e)))
+        if (!check_entry(check, segment, e))
             return false;
     return true;
 }

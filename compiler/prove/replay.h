@@ -24,6 +24,7 @@ typedef struct Check {
     Shadow shadow;
     Lanes *lanes;     /* by tensor id */
     int32_t *made;    /* units of each step */
+    int32_t first;    /* unit of the call that is under way */
     const Step *step; /* under way */
     Objection found;  /* the first */
 } Check;

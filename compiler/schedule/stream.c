@@ -42,10 +42,13 @@ static int64_t bytes_of_pixel(const Operand *result)
 int32_t stream_burst(const Step *step, int32_t pixels)
 {
     const Operand *result = step->operand;
-    const int64_t pixel = bytes_of_pixel(result);
     const bool narrow = pixels <= STREAM_PIXELS;
-    if (step->pushed || !pixel || result->row_bytes < 1 ||
-        result->rows != step->units)
+    if (!step->n_operand || step->pushed)
+        return 1;
+    const int64_t pixel = bytes_of_pixel(result);
+    if (!pixel || result->row_bytes < 1)
+        return 1;
+    if (result->rows != step->units)
         return 1;
     const int64_t width = i64_max(1, result->row_bytes / pixel);
     int64_t least = 1;
@@ -233,12 +236,34 @@ static void note_guests(Walk *walk, const Lane *lane, int cell, int32_t top)
     }
 }
 
-static void note_distance(Walk *walk, const Cell *c, int32_t top)
+/* The first row of the input that may lie under the result which is still needed while lane l makes
+ * its next units: kernels that do not say that they go row by row read all rows of a call to its
+ * end. */
+static int32_t oldest_under(const Walk *walk, const Lane *l)
+{
+    const Cell *under = walk->cell.at + walk->under;
+    const Port *port = walk->port.at + l->port;
+    const Port *end = port + l->ports;
+    int32_t row = oldest(walk, under);
+    for (; port < end; port++) {
+        const Reuse reuse = port->touch->operand->reuse;
+        if (port->write || port->cell != walk->under)
+            continue;
+        if (reuse != REUSE_NONE)
+            continue;
+        const Rows rows = need(walk, port, l->called);
+        row = (int32_t)i64_min(row, rows.lo);
+    }
+    return row;
+}
+
+static void note_distance(Walk *walk, const Lane *l, const Cell *c, int32_t top)
 {
     const Cell *in = walk->cell.at + walk->under;
-    walk->distance =
-        i64_max(walk->distance, top * c->item->row_bytes -
-                                    oldest(walk, in) * in->item->row_bytes);
+    const int64_t first = oldest_under(walk, l);
+    const int64_t needed = first * in->item->row_bytes;
+    const int64_t made = top * c->item->row_bytes;
+    walk->distance = i64_max(walk->distance, made - needed);
 }
 
 static void note_rows(Walk *walk, const Lane *l)
@@ -261,13 +286,22 @@ static void note_rows(Walk *walk, const Lane *l)
             note_both(walk, p->cell, top);
         }
         if (walk->under >= 0 && last_host(walk, p->cell) == walk->over)
-            note_distance(walk, c, top);
+            note_distance(walk, l, c, top);
     }
+}
+
+/* What is made after units of the same step goes into their call. */
+static bool begins_call(const Walk *walk, int k)
+{
+    const int32_t last = walk->calls - 1;
+    return last < 0 || walk->order[last] != k;
 }
 
 static bool make(Walk *walk, int k)
 {
     Lane *l = walk->lane.at + k;
+    if (begins_call(walk, k))
+        l->called = l->made;
     note_rows(walk, l);
     if (walk->calls + burst_of(l) > walk->room || walk->rings > walk->most)
         return false;
@@ -320,11 +354,26 @@ static bool walk(Walk *w, int64_t *budget)
 
 /* ---- result ---- */
 
-static int32_t rows_of_ring(const Cell *c)
+/* Is there in the place of a cell a guest that must have all its rows? */
+static bool hosts_whole(const Walk *walk, const Cell *host)
 {
-    return c->item->whole || !is_inside(c)
-               ? c->rows
-               : (int32_t)i64_min(c->rows, i64_max(1, c->keep));
+    const int cells = (int)walk->cell.n;
+    for (int i = 0; i < cells; i++) {
+        const Cell *c = walk->cell.at + i;
+        const Cell *last = walk->cell.at + last_host(walk, i);
+        if (last != host)
+            continue;
+        if (c->item->whole && is_guest(walk, i))
+            return true;
+    }
+    return false;
+}
+
+static int32_t rows_of_ring(const Walk *walk, const Cell *c)
+{
+    if (c->item->whole || !is_inside(c) || hosts_whole(walk, c))
+        return c->rows;
+    return (int32_t)i64_min(c->rows, i64_max(1, c->keep));
 }
 
 /* Returns their bytes. */
@@ -336,10 +385,12 @@ static int64_t collect_rings(Walk *walk, Stream *out)
         if (!is_inside(c))
             continue;
         const bool guest = is_guest(walk, (int)i);
-        const Cell *last = guest ? walk->cell.at + last_host(walk, (int)i) : c;
+        const Cell *last = c;
+        if (guest)
+            last = walk->cell.at + last_host(walk, (int)i);
         const Ring ring = {
             .item = c->index,
-            .rows = rows_of_ring(last),
+            .rows = rows_of_ring(walk, last),
             .host = guest ? last->index : -1,
         };
         VEC_PUSH(walk->arena, &out->ring, ring);

@@ -80,7 +80,7 @@ static int touch_flags(const Touch *touch)
     flags |= touch->by_row << 1;
     flags |= touch->all_units << 2;
     flags |= operand->scratch << 3;
-    flags |= reuse_in_place(operand->reuse) << 4;
+    flags |= (int)operand->reuse << 4;
     return flags;
 }
 
