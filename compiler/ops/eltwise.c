@@ -132,6 +132,20 @@ void lower_bitshift(Lower *lower, Node *node)
     lower_named(lower, node, *direction == 'L' ? "shl" : "shr");
 }
 
+/* The slope goes by x alone: it makes nothing wider. */
+void infer_prelu(Node *node)
+{
+    const Shape *x = infer_shape(node, 0);
+    const Shape *slope = infer_shape(node, 1);
+    const Shape both = infer_broadcast(node, x, slope);
+    Arena *arena = node->graph->arena;
+    if (!shape_equal(&both, x))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its slope of shape %s does not broadcast to %s",
+                  shape_text(arena, slope), shape_text(arena, x));
+    infer_out(node, 0, node_type(node), both);
+}
+
 void lower_prelu(Lower *lower, Node *node)
 {
     if (is_unsigned(node_type(node)))

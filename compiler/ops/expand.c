@@ -108,9 +108,13 @@ Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank,
                        const int64_t *dims)
 {
     const Shape s = shape_of(rank, dims);
+    Tensor *operand[2] = { tensor, NULL };
     if (shape_equal(&tensor->shape, &s))
         return tensor;
-    return expand_binary(at, "Reshape", tensor, expand_i64s(at, rank, dims));
+    operand[1] = expand_i64s(at, rank, dims);
+    Node *node = expand_node(at, "Reshape", 2, operand, 1);
+    node_set_int(node, "allowzero", 1);
+    return expand_done(node);
 }
 
 Tensor *expand_unsqueeze(const Node *at, Tensor *tensor, int axis)

@@ -23,7 +23,7 @@ static Sequence *new_sequence(const Node *node, int64_t length)
     return sequence;
 }
 
-static void give(Node *node, Sequence *s)
+static void give(Node *node, const Sequence *s)
 {
     node->out[0]->sequence = s;
     graph_kill(node);
@@ -52,6 +52,14 @@ static int64_t place_of(const Node *node, int i, int64_t most, int64_t length,
 void infer_sequence_empty(Node *node)
 {
     give(node, new_sequence(node, 0));
+}
+
+void infer_identity(Node *node)
+{
+    if (!node->in[0] || !node->in[0]->sequence)
+        infer_same(node);
+    else
+        give(node, node->in[0]->sequence);
 }
 
 void infer_sequence_construct(Node *node)

@@ -278,8 +278,8 @@ static bool whole_apart(const Operand *w, const Operand *operand)
            (operand->reuse == REUSE_NONE && !operand->write);
 }
 
-/* The rows of an operand that may not be overwritten yet when unit u of a call writes: a kernel that
- * does not say that it goes row by row reads all rows of a call to its end. */
+/* The rows of an operand that may not be overwritten yet when unit u of a call writes: a kernel
+ * that does not say that it goes row by row reads all rows of a call to its end. */
 static Range rows_needed(const Check *check, const Step *step,
                          const Operand *operand, int32_t u)
 {

@@ -93,6 +93,23 @@ def best_of_some(k):
         floats('y', [2, n], [v for row in values for v in row[:n]]), ints('i', [2, n], [i for row in places for i in row[:n]])]
 
 
+def copied_sequence():
+    """The copy of a sequence; what is stacked has no elements in one of two results."""
+    model = make_model(
+        [make_node('SplitToSequence', ['x', 'sizes'], ['s'], axis=1), make_node('Identity', ['s'], ['t']),
+         make_node('SequenceAt', ['t', 'first'], ['y']), make_node('SequenceErase', ['t', 'first'], ['u']),
+         make_node('ConcatFromSequence', ['u'], ['z'], axis=0, new_axis=1)],
+        [make_value('x', F32, [2, 3])], [make_value('y', F32, [2, 3]), make_value('z', F32, [1, 2, 0])],
+        [ints('sizes', [2], [3, 0]), ints('first', [], [0])])
+    return model, [floats('x', [2, 3], range(6))], [floats('y', [2, 3], range(6)), floats('z', [1, 2, 0], [])]
+
+
+def wide_slope(dims):
+    """A slope goes by the other operand: it makes nothing wider."""
+    slope = floats('s', dims, [2] * 3)
+    return make_model([make_node('PRelu', ['x', 's'], ['y'])], [make_value('x', F32, [1, 3])], [make_value('y', F32, [1, 3])], [slope])
+
+
 def judge(inlay, case):
     """'' or what is wrong."""
     model, given, want = case
@@ -115,12 +132,16 @@ def main():
     p.add_argument('--inlay', required=True)
     o = p.parse_args()
     t = tap.Tap()
-    for case in (growing_sequence, values_of_a_turn, part_of_selection, detector, detector_without_boxes):
+    for case in (growing_sequence, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):
         bad = judge(o.inlay, best_of_some(k))
         t.ok('best %d of four' % k, not bad, bad)
+    for dims, wanted in (([3], ''), ([1, 3], ''), ([3, 1], 'status 65'), ([1, 1, 3], 'status 65')):
+        want = [floats('y', [1, 3], [-2, 0, 3])]
+        bad = judge(o.inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
+        t.ok('a slope of %s' % dims, bad[:9] == wanted and (not wanted or 'does not broadcast' in bad), bad)
     t.done()
 
 

@@ -234,6 +234,10 @@ def refusals(t, inlay):
                        [ints('to', 1, 2, 6, 1)], 19)
     status, text = status_of(inlay, 'compile', model)
     t.ok('an image made of nothing', status == 65 and 'has scale inf' in text, text)
+    node = make_node('ReorderInput', ['x'], ['y'], domain='com.microsoft.nchwc')
+    model = make_model([node], [make_value('x', F32, [1, 8, 2, 2])], [value('y')], [], 17, [('com.microsoft.nchwc', 1)])
+    status, text = status_of(inlay, 'compile', model)
+    t.ok('a layout of one processor', status == 69 and 'ORT_ENABLE_EXTENDED' in text, text)
 
 
 def main():
