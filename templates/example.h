@@ -11,6 +11,12 @@
 #ifndef MODEL_WEIGHTS_APART /* they are not linked: the caller brings them */
 #define MODEL_WEIGHTS_APART 0
 #endif
+#ifndef MODEL_WEIGHTS_BLOB /* ... as a blob with a head, which the code opens */
+#define MODEL_WEIGHTS_BLOB 0
+#endif
+#ifndef MODEL_HAS_CONSTANTS /* some constants stay in the code */
+#define MODEL_HAS_CONSTANTS 0
+#endif
 #ifndef MODEL_WEIGHTS_OBJECT /* they are in an object file */
 #define MODEL_WEIGHTS_OBJECT 0
 #endif

@@ -10,6 +10,7 @@ void MODEL_ON_STEP(int32_t step);
 //@ includes {
 #include "inlay.h"
 #include "inlay_weights.h"
+#include "inlay_blob.h"
 #include "kernels/pushed.h"
 //@ }
 #if MODEL_WEIGHTS_BYTES
@@ -43,6 +44,10 @@ static const uint64_t seal[] = {
     UINT64_C(0), UINT64_C(0), UINT64_C(32)
 //@ }
 };
+
+#endif
+#if MODEL_HAS_CONSTANTS
+#include "model_constants.h"
 
 #endif
 /* Of each step its parameters and its operands, results first; what is not named is 0. Row r of an
@@ -188,6 +193,9 @@ static int missing(model_frame *frame, int place, const void *buffer)
 static int take_values(model_frame *frame, const model_inputs *in, const model_outputs *out)
 {
     int wrong = 0;
+#if MODEL_HAS_CONSTANTS
+    frame->base[BASE_CODE] = (void *)(uintptr_t)code_constants;
+#endif
 //@ values {
     if (!in || !out)
         return MODEL_E_ARG;
@@ -314,6 +322,21 @@ int model_init(void *arena, size_t size)
     return !error && size < needed ? MODEL_E_SIZE : error;
 }
 #endif
+#if MODEL_WEIGHTS_BLOB
+
+int model_weights_open(const void *blob, size_t length, const void **weights)
+{
+    if (!weights)
+        return MODEL_E_ARG;
+    *weights = NULL;
+    if (!blob)
+        return MODEL_E_ARG;
+    if ((uintptr_t)blob % MODEL_WEIGHTS_ALIGN)
+        return MODEL_E_ALIGN;
+    *weights = inlay_blob_open(blob, length, MODEL_BLOB_SIZE - MODEL_WEIGHTS_SIZE, seal);
+    return *weights ? MODEL_OK : MODEL_E_WEIGHTS;
+}
+#else
 #if MODEL_HAS_WEIGHTS
 
 int model_weights_check(const void *weights, size_t length)
@@ -333,4 +356,5 @@ int model_weights_check(const void *weights, size_t length)
         return MODEL_E_WEIGHTS;
     return inlay_weights_whole(weights, MODEL_WEIGHTS_SIZE) ? MODEL_OK : MODEL_E_WEIGHTS;
 }
+#endif
 #endif

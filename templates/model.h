@@ -141,6 +141,9 @@ int model_run(model_memory *arena, const model_inputs *in, const model_outputs *
 
 #endif
 #if MODEL_HAS_WEIGHTS
+#if MODEL_WEIGHTS_BLOB
+/* `weights`: what model_weights_open() gave. The blob must outlive the call. */
+#else
 #if MODEL_WEIGHTS_APART
 /* `weights`: the content of model_weights.bin, MODEL_WEIGHTS_SIZE bytes aligned to
  * MODEL_WEIGHTS_ALIGN (64 is fastest), read only: a mapping of the file, flash, or memory that it
@@ -148,6 +151,7 @@ int model_run(model_memory *arena, const model_inputs *in, const model_outputs *
 #else
 /* The same with the weights at another place: MODEL_WEIGHTS_SIZE bytes, those of this model,
  * aligned to MODEL_WEIGHTS_ALIGN (64 is fastest), read only. */
+#endif
 #endif
 #if MODEL_BY_ROWS
 int model_start_with(const void *weights, model_memory *arena, const model_inputs *in,
@@ -159,6 +163,14 @@ int model_run_with(const void *weights, model_memory *arena, const model_inputs 
         const model_outputs *out);
 #endif
 
+#if MODEL_WEIGHTS_BLOB
+/* Once, before they are used: is this model.blob, or another that was made for this code, whole
+ * and undamaged? `length` bytes of it, aligned to MODEL_WEIGHTS_ALIGN (64 is fastest), read only:
+ * in flash, a mapping of the file, or memory that it was read into. MODEL_OK, and *weights is what
+ * the runs take; or MODEL_E_ARG, MODEL_E_ALIGN, MODEL_E_WEIGHTS, and *weights is NULL. Whatever
+ * values it has, a run ends and keeps to its memory. */
+int model_weights_open(const void *blob, size_t length, const void **weights);
+#else
 #if MODEL_WEIGHTS_APART
 /* Once, before they are used: are these `length` bytes the weights of this code, whole and
  * undamaged? MODEL_OK, or MODEL_E_WEIGHTS. A run finds another layout by itself, but not damaged
@@ -169,6 +181,7 @@ int model_run_with(const void *weights, model_memory *arena, const model_inputs 
  * damaged values. NULL: those linked into the program. */
 #endif
 int model_weights_check(const void *weights, size_t length);
+#endif
 
 #endif
 #ifdef __cplusplus

@@ -128,7 +128,7 @@ File *file_open(Arena *arena, const char *path, LoadMode mode)
 File *file_create(Arena *arena, const char *path)
 {
     File *file = file_new(arena, path);
-    file->fd = io_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY);
+    file->fd = io_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_TRUNC | O_NOCTTY);
     if (file->fd < 0) {
         const int error = errno;
         file_release(file);

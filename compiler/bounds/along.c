@@ -120,6 +120,7 @@ void bounds_qnorm(Bounds *bounds)
     touch_lines(bounds, 1, "input", lines, line, true);
     touch(bounds, 2, "scale", line);
     touch(bounds, 3, "bias", line);
+    touch_any(bounds, 2, 4);
     touch(bounds, 4, "numbers", INLAY_QSTEP_WORDS);
 }
 
@@ -167,6 +168,7 @@ void bounds_norm(Bounds *bounds)
     touch_units(bounds, 3, "input", all);
     touch_span(bounds, 4, "scale", factors);
     touch_span(bounds, 5, "bias", factors);
+    touch_any(bounds, 4, 6);
 }
 
 /* Without room for one value it compares with the one before the first. */
@@ -242,6 +244,7 @@ void bounds_einsum(Bounds *bounds)
     touch_box(bounds, 0, "result", lines, kept[p->kept - 1]);
     touch_span(bounds, 1, "first operand", first);
     touch_span(bounds, 2, "second operand", second);
+    touch_any_floats(bounds, 1, 3);
 }
 
 static void touch_matrices(Bounds *bounds, const inlay_det_params *params)

@@ -35,6 +35,17 @@ const char *bounds_of(const Program *p, const Step *s, Reach *reach)
     return b.wrong;
 }
 
+void bounds_any(const Program *program, const Step *step, bool *any)
+{
+    Arena *arena = &program->graph->store->scratch;
+    const ArenaMark mark = arena_mark(arena);
+    Reach *reach = NEW_ARRAY(arena, Reach, step->n_operand + 1);
+    const char *wrong = bounds_of(program, step, reach);
+    for (int k = 0; k < step->n_operand; k++)
+        any[k] = !wrong && reach[k].any && !reach[k].believed;
+    arena_release(arena, mark);
+}
+
 int64_t bounds_bytes(const Operand *operand, const Reach *r)
 {
     if (!r->by_row)

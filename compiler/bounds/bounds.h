@@ -25,6 +25,9 @@ BoundsFault bounds_object(Arena *arena, const Program *program,
  * existed. */
 int64_t bounds_bytes(const Operand *operand, const Reach *reach);
 
+/* Which operands of a step may be of any values: any[n_operand]. Its kernel believes the others. */
+void bounds_any(const Program *program, const Step *step, bool *any);
+
 /* All steps as lowered: what does not fit is the model's fault, status 65, with node and operand.
  */
 void bounds_check(const Program *program);

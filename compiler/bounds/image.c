@@ -348,6 +348,7 @@ static void check_deformed(Bounds *bounds,
                   "its groups take more channels than there are");
     bounds_refuse(bounds, channels > 0 && last >= params->offset_groups,
                   "its channels take more offsets than there are");
+    touch_any(bounds, 2, 6);
 }
 
 void bounds_deform_conv(Bounds *bounds)

@@ -33,6 +33,7 @@ void bounds_gather(Bounds *bounds)
     touch_box(bounds, 0, "result", p->outer, p->k, p->run);
     touch_box(bounds, 1, "data", p->outer, p->n, p->run);
     touch(bounds, 2, "indices", p->k);
+    touch_any(bounds, 1, 2);
 }
 
 void bounds_gather_elements(Bounds *bounds)
@@ -46,6 +47,7 @@ void bounds_gather_elements(Bounds *bounds)
     touch_box(bounds, 0, "result", indices, size);
     touch_box(bounds, 1, "data", named, size);
     touch(bounds, 2, "indices", indices);
+    touch_any(bounds, 1, 2);
 }
 
 void bounds_gather_nd(Bounds *bounds)
@@ -60,6 +62,7 @@ void bounds_gather_nd(Bounds *bounds)
     touch_box(bounds, 0, "result", vectors, run);
     touch(bounds, 1, "data", vectors ? data : 0);
     touch_box(bounds, 2, "indices", vectors, p->depth);
+    touch_any(bounds, 1, 2);
 }
 
 /* Elements of the data, which is copied as bytes. */

@@ -37,6 +37,7 @@ void bounds_table(Bounds *bounds)
 {
     bounds_flat(bounds);
     touch(bounds, 2, "table", 256);
+    touch_any(bounds, 2, 3);
 }
 
 void bounds_qscale(Bounds *bounds)
@@ -112,6 +113,7 @@ void bounds_nd2(Bounds *bounds)
     touch_nest(bounds, &nest, 0, "result", NULL);
     touch_nest(bounds, &nest, 1, "first operand", p->a);
     touch_nest(bounds, &nest, 2, "second operand", p->b);
+    touch_any_floats(bounds, 1, 3);
 }
 
 void bounds_qpair(Bounds *bounds)
@@ -135,6 +137,7 @@ void bounds_nd3(Bounds *bounds)
     touch_nest(bounds, &nest, 1, "condition", p->a);
     touch_nest(bounds, &nest, 2, "first choice", p->b);
     touch_nest(bounds, &nest, 3, "second choice", p->c);
+    touch_any(bounds, 2, 4);
 }
 
 /* Where the units of an operand without rows begin. */
@@ -398,4 +401,5 @@ void bounds_concat(Bounds *bounds)
         sum = sat_add(sum, n);
     }
     touch_units(bounds, 0, "result", piece_span(bounds, 0, sum, p->bytes));
+    touch_any(bounds, 1, p->inputs + 1);
 }

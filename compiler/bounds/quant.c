@@ -36,6 +36,7 @@ void bounds_quant(Bounds *bounds)
     touch_quanta(bounds, 1, "input", p);
     touch_span(bounds, 2, "scale", stretch);
     touch_span(bounds, 3, "zero point", stretch);
+    touch_any(bounds, 1, 4);
 }
 
 void bounds_dynamic_quantize(Bounds *bounds)
@@ -108,6 +109,7 @@ void bounds_qmatmul(Bounds *bounds)
     touch_span(bounds, 1, "first factor", matrices(p, p->as, first));
     touch_span(bounds, 2, "second factor", matrices(p, p->bs, second));
     qmatmul_numbers(bounds, p);
+    touch_any(bounds, 1, 9);
 }
 
 /* Rows of x and y, which have so many groups of channels. */
@@ -136,6 +138,7 @@ static void qconv_numbers(Bounds *bounds, const inlay_qconv_params *params,
     touch(bounds, 7, "scale of the result", 1);
     touch(bounds, 8, "zero point of the result", 1);
     touch(bounds, 9, "bias", channels);
+    touch_any(bounds, 2, 10);
 }
 
 void bounds_qconv(Bounds *bounds)
@@ -265,6 +268,8 @@ static void qpacked_channels(Bounds *bounds, int64_t padded)
     touch(bounds, 7, "zero point of the input", 1);
     touch(bounds, 8, "scale of the input", 1);
     touch_box(bounds, 9, "what is added", p->groups, p->oc);
+    touch_any(bounds, 2, 5);
+    touch_any(bounds, 7, 10);
 }
 
 /* Bytes of a channel's window, each row filled up to fours, or all up to sixteens. */

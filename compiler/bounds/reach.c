@@ -183,6 +183,20 @@ void touch_needs(Bounds *bounds, int k)
         bounds->reach[k].needed = true;
 }
 
+void touch_any(Bounds *bounds, int first, int end)
+{
+    for (int k = first; k < end && k < bounds->step->n_operand; k++)
+        bounds->reach[k].any = true;
+}
+
+void touch_any_floats(Bounds *bounds, int first, int end)
+{
+    for (int k = first; k < end && k < bounds->step->n_operand; k++) {
+        Reach *r = bounds->reach + k;
+        r->any |= r->type == 'f' || r->type == 'd';
+    }
+}
+
 bool touch_given(const Bounds *bounds, int k)
 {
     return k < bounds->step->n_operand && bounds->step->operand[k].tensor;
@@ -206,6 +220,7 @@ const void *bounds_values(const Bounds *bounds, int k, int64_t *count)
     *count = t ? tensor_count(t) : 0;
     if (!t || !t->value)
         return NULL;
+    bounds->reach[k].believed = true;
     if (tensor_bytes(t) > LIMIT_TABLE)
         fail_at(STATUS_UNSUPPORTED,
                 bounds->step->node ? node_loc(bounds->step->node) : LOC_NONE,

@@ -14,6 +14,8 @@ typedef struct Reach {
     char type;        /* a letter of kernels.def */
     bool by_row;
     bool needed;
+    bool any;      /* touch_any() */
+    bool believed; /* its values were read: the other bounds follow from them */
     int64_t lo, hi;
     int64_t rows;
 } Reach;
@@ -107,6 +109,12 @@ int64_t image_rows(Bounds *bounds, int64_t high, int64_t rows);
 void touch_as(Bounds *bounds, int k, char type);
 /* It may not be left out. */
 void touch_needs(Bounds *bounds, int k);
+/* Whatever operands [first, end) hold, the kernel ends, keeps to these bounds and computes what C
+ * defines: weights, which may come from elsewhere. A constant of which this is not said is one that
+ * the kernel believes: places, counts, numbers of steps between bytes. */
+void touch_any(Bounds *bounds, int first, int end);
+/* The same of those that are floats. */
+void touch_any_floats(Bounds *bounds, int first, int end);
 bool touch_given(const Bounds *bounds, int k);
 
 /* Elements from pixel to pixel of operand k; and `pixels` of `channels` elements. */

@@ -50,6 +50,7 @@ static void touch_sequences(Bounds *bounds,
     touch(bounds, 8, "lengths", batch);
     touch_state(bounds, 9, "first state");
     touch_state(bounds, 10, "first cell");
+    touch_any(bounds, 9, 11);
 }
 
 static void touch_biases(Bounds *bounds, const inlay_recurrent_params *params)
@@ -58,6 +59,8 @@ static void touch_biases(Bounds *bounds, const inlay_recurrent_params *params)
     const int64_t peeped = params->kind == 4 ? 3 : 0; /* gates */
     touch_box(bounds, 7, "bias", 2, params->kind, all);
     touch_box(bounds, 11, "peepholes", peeped, all);
+    touch_any(bounds, 7, 8);
+    touch_any(bounds, 11, 12);
 }
 
 /* The new gate of a GRU has its weights apart: they meet the state that was reset. */
@@ -108,6 +111,7 @@ void bounds_recurrent(Bounds *bounds)
     touch_biases(bounds, p);
     touch_box(bounds, 4, "weights", p->directions, padded, p->input);
     touch_state_weights(bounds, p, padded);
+    touch_any(bounds, 4, 7);
     touch_scratch(bounds, p, padded);
 }
 
@@ -122,5 +126,6 @@ void bounds_recurrent_plain(Bounds *bounds)
     touch_biases(bounds, p);
     touch_box(bounds, 4, "weights", p->directions, gates, p->input);
     touch_box(bounds, 5, "recurrent weights", p->directions, gates, p->hidden);
+    touch_any(bounds, 4, 6);
     touch(bounds, 12, "scratch", sat_add(3 * (int64_t)p->hidden, gates));
 }

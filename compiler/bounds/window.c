@@ -46,6 +46,7 @@ static void conv_weights(Bounds *bounds, const inlay_conv_params *params,
         sat_mul(groups, up_to_four(bounds_size(bounds, params->oc)));
     touch_box(bounds, 2, "weights", phases, channels, taps_of(bounds, params));
     touch(bounds, 3, "bias", channels);
+    touch_any(bounds, 2, 5);
 }
 
 void bounds_conv(Bounds *bounds)
@@ -121,6 +122,7 @@ void bounds_winograd(Bounds *bounds)
     touch_box(bounds, 2, "weights", patch, p->oc, p->ic);
     touch(bounds, 3, "bias", p->oc);
     touch_image(bounds, 4, "addend", p->ow, p->oc);
+    touch_any(bounds, 2, 5);
     touch(bounds, 5, "scratch", winograd_floats(bounds, p, patch));
 }
 
@@ -148,6 +150,7 @@ static void narrow_weights(Bounds *bounds, int k, int64_t taps)
     touch_box(bounds, k + 1, "scales", channels, blocks);
     touch_needs(bounds, k + 1);
     touch_box(bounds, k + 2, "zero points", channels, blocks);
+    touch_any(bounds, k + 1, k + 3);
 }
 
 void bounds_conv_narrow(Bounds *bounds)
@@ -178,6 +181,7 @@ void bounds_dwconv(Bounds *bounds)
     touch_box(bounds, 2, "weights", taps, channels);
     touch(bounds, 3, "bias", channels);
     touch_image(bounds, 4, "addend", p->ow, channels);
+    touch_any(bounds, 2, 5);
 }
 
 /* The 1x1 convolution of a pair, whose input are the pixels in scratch, the last operand. */
@@ -189,6 +193,7 @@ static void touch_product(Bounds *bounds, int64_t ic, int64_t oc, int64_t chunk,
     touch_box(bounds, 4, "weights", channels, ic);
     touch(bounds, 5, "bias", channels);
     touch_image(bounds, 6, "addend", pixels, oc);
+    touch_any(bounds, 4, 7);
     touch_box(bounds, scratch, "scratch",
               i64_min(bounds_positive(bounds, chunk), pixels), ic);
 }
@@ -206,6 +211,7 @@ void bounds_dwpw(Bounds *bounds)
     touch_source(bounds, rows, p->iw, channels);
     touch_box(bounds, 2, "depthwise weights", taps, channels);
     touch(bounds, 3, "depthwise bias", channels);
+    touch_any(bounds, 2, 4);
     touch_product(bounds, channels, p->oc, p->chunk, p->ow);
 }
 
@@ -223,6 +229,7 @@ void bounds_affine(Bounds *bounds)
     touch_image(bounds, 1, "input", p->pixels, p->channels);
     touch(bounds, 2, "scale", p->channels);
     touch(bounds, 3, "shift", p->channels);
+    touch_any(bounds, 2, 4);
 }
 
 void bounds_affine_conv(Bounds *bounds)
@@ -232,6 +239,7 @@ void bounds_affine_conv(Bounds *bounds)
     touch_image(bounds, 1, "input", p->pixels, p->ic);
     touch(bounds, 2, "scale", p->ic);
     touch(bounds, 3, "shift", p->ic);
+    touch_any(bounds, 2, 4);
     touch_product(bounds, bounds_size(bounds, p->ic), p->oc, p->chunk,
                   p->pixels);
 }
@@ -328,6 +336,7 @@ static void plain_conv(Bounds *bounds, const inlay_window_params *params,
     touch_plain_input(bounds, 1, in);
     touch(bounds, 2, "weights", weights);
     touch(bounds, 3, "bias", out);
+    touch_any(bounds, 2, 4);
 }
 
 void bounds_conv_plain(Bounds *bounds)
@@ -366,6 +375,7 @@ void bounds_act(Bounds *bounds)
     touch(bounds, 0, "result", p->n);
     touch(bounds, 1, "input", p->n);
     touch(bounds, 2, "addend", p->n);
+    touch_any(bounds, 2, 3);
 }
 
 void bounds_input(Bounds *bounds)
@@ -383,6 +393,7 @@ void bounds_dense(Bounds *bounds)
               p->k);
     touch(bounds, 3, "bias", p->n);
     touch(bounds, 4, "addend", p->n);
+    touch_any(bounds, 2, 5);
 }
 
 /* The matrices of an operand: their sizes, and the strides of rows, columns and batches. */
@@ -471,4 +482,5 @@ void bounds_matmul(Bounds *bounds)
     touch_lines(bounds, p, sat_mul(batches, p->m));
     touch_span(bounds, 2, "second factor", second_factor(p));
     touch_span(bounds, 3, "addend", addend_of(p));
+    touch_any(bounds, 1, 4);
 }

@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "cli/json_print.h"
+#include "cli/manifest_file.h"
 #include "cli/options.h"
 #include "emit/manifest.h"
 
@@ -23,22 +24,6 @@ typedef struct Changes {
     Map place; /* of a name in the list, plus 1 */
     VEC(Change) change;
 } Changes;
-
-static json_t *load(Arena *arena, const char *path)
-{
-    const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    json_error_t error;
-    File *file = file_open(arena, path, LOAD_STREAM);
-    char *text = arena_alloc(arena, (size_t)file->size + 1);
-    file_read(file, 0, text, (size_t)file->size);
-    json_t *all = json_loadb(text, (size_t)file->size, 0, &error);
-    file_close(file);
-    if (!json_object_get(all, "arena") || !json_object_get(all, "steps"))
-        fail_at(STATUS_MALFORMED, loc,
-                "`inlay compile` and `inlay analyze --json` write them",
-                "is no manifest");
-    return all;
-}
 
 static int64_t number_at(const json_t *object, const char *outer,
                          const char *inner)
@@ -178,8 +163,8 @@ void cmd_diff(Compile *compile)
     Arena *arena = &compile->arena;
     Pieces *to = &compile->results;
     const Options *options = compile->options;
-    json_t *const manifest[2] = { load(arena, options->manifest),
-                                  load(arena, options->model) };
+    json_t *const manifest[2] = { manifest_load(arena, options->manifest),
+                                  manifest_load(arena, options->model) };
     json_t *all = manifest_made(json_object());
     size_t changed = 0;
     for (int i = 0; i < PARTS; i++) {

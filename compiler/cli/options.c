@@ -17,6 +17,7 @@ enum CommandPlace {
     TEST,
     DUMP,
     PROVE,
+    WEIGHTS,
     PLACE,
     OPS,
     PASSES,
@@ -74,6 +75,12 @@ static const Command commands[] = {
         .what = "verify the plan in a manifest against the model",
         .run = cmd_prove,
     },
+    [WEIGHTS] = {
+        .name = "weights",
+        .operand = "pack|verify|info|diff|extract FILE...",
+        .what = "blobs of weights for code that is in the field",
+        .run = cmd_weights,
+    },
     [PLACE] = {
         .name = "place",
         .operand = "FILE.csv",
@@ -118,7 +125,7 @@ static const Command commands[] = {
 #define MODELS (PLANS | ON(DUMP))
 /* Data sets are of whole models. */
 #define PARTS (MODELS & ~ON(TEST))
-#define FILES (MODELS | ON(PROVE))
+#define FILES (MODELS | ON(PROVE) | ON(WEIGHTS))
 #define LISTS (ON(OPS) | ON(PASSES) | ON(EXPLAIN) | ON(HELP))
 #define ALL (FILES | ON(DIFF) | ON(PLACE) | LISTS | ON(VERSION))
 
@@ -146,8 +153,10 @@ static const char *const load_values[] = { "stream", "eager", NULL };
     }
 
 static const OptionRow options[] = {
-    TEXT("output", 'o', ON(COMPILE) | ON(RUN), output, "DIR", NULL,
-         "where the output goes"),
+    TEXT("output", 'o', ON(COMPILE) | ON(RUN) | ON(WEIGHTS), output, "DIR",
+         NULL, "where the output goes (weights: a file)"),
+    TEXT("for", 0, ON(WEIGHTS), code, "NAME.json", NULL,
+         "the manifest of the code that the blob is for"),
     TEXT("name", 'n', ON(COMPILE) | ON(ANALYZE), name, "NAME", NULL,
          "prefix of files and symbols (default: from the file's name)"),
     LIST("shape", 0, MODELS, shape, "INPUT=1x3x224x224", value_shape,
@@ -315,6 +324,13 @@ static const OptionRule rules[] = {
     { NULL, "pin", "region", RULE_NEEDS },
     { NULL, "external-data-dir", "no-external-data", RULE_EXCLUDES },
 };
+
+bool option_shapes(const OptionRow *row)
+{
+    const uint32_t both = ON(COMPILE) | ON(CHECK);
+    return (row->commands & both) == both && !(row->commands & ON(PROVE)) &&
+           row->kind < OPTION_HELP;
+}
 
 const OptionRule *option_rules(int *count)
 {

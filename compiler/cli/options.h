@@ -50,6 +50,8 @@ typedef struct OptionRule {
 const Command *command_rows(int *count);
 const OptionRow *option_rows(int *count);
 const OptionRule *option_rules(int *count);
+/* Does it decide what the code is, rather than how files are read or what is said of it? */
+bool option_shapes(const OptionRow *row);
 
 /* Parses. Misuse fails with 64; --help and --version are commands as well. Text in `options` is
  * argv's, lists are the arena's. */
@@ -59,7 +61,7 @@ const Command *options_parse(Arena *arena, Options *options, int argc,
 /* The commands. */
 CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_diff, cmd_run, cmd_test,
     cmd_ops, cmd_dump, cmd_passes, cmd_place, cmd_prove, cmd_explain, cmd_help,
-    cmd_version;
+    cmd_version, cmd_weights;
 /* run: the values of --input, one for each input of the model. */
 void **run_inputs(Compile *compile);
 

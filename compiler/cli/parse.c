@@ -139,6 +139,19 @@ static void ask(Parser *parser, const char *command)
         parser->asked = find_command(parser->arena, command);
 }
 
+/* Options of compile that check has, too, and prove takes from the manifest, decide what the code
+ * is: they are kept as words. */
+static void keep_shaping(const Parser *parser, const OptionRow *r,
+                         const char *value)
+{
+    const OptionRow list = { .at = offsetof(Options, shaping) };
+    const char *text =
+        value ? arena_printf(parser->arena, "--%s=%s", r->name, value)
+              : arena_printf(parser->arena, "--%s", r->name);
+    if (option_shapes(r))
+        append(parser, &list, text);
+}
+
 /* `value` is NULL for options that take none. */
 static void set(Parser *parser, const OptionRow *r, const char *value)
 {
@@ -148,6 +161,7 @@ static void set(Parser *parser, const OptionRow *r, const char *value)
     parser->given |= bit;
     if (r->check)
         r->check(parser->arena, value);
+    keep_shaping(parser, r, value);
     switch (r->kind) {
     case OPTION_FLAG:
         *(int *)member(parser, r) = 1;

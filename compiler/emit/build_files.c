@@ -234,10 +234,11 @@ static const Condition *conditions_of(const Golden *golden, unsigned kinds)
 {
     const Emitter *emitter = golden->emitter;
     const WeightsForm form = emitter->form;
-    const bool linked = has_weights(emitter) && form != WEIGHTS_BIN;
+    const bool linked = has_weights(emitter) && !weights_apart(emitter);
     const Condition all[] = {
         { "MODEL_HAS_WEIGHTS", has_weights(emitter) },
         { "MODEL_WEIGHTS_APART", weights_apart(emitter) },
+        { "MODEL_WEIGHTS_BLOB", weights_blob(emitter) },
         { "MODEL_WEIGHTS_SOURCE", linked && form != WEIGHTS_OBJ },
         { "MODEL_WEIGHTS_INCLUDED", linked && form == WEIGHTS_INCBIN },
         { "MODEL_WEIGHTS_OBJECT", weights_object(emitter) },

@@ -33,7 +33,20 @@ static inline bool weights_bytes(const Emitter *emitter)
 /* Does the caller bring them, as they are not linked into the program? */
 static inline bool weights_apart(const Emitter *emitter)
 {
-    return has_weights(emitter) && emitter->form == WEIGHTS_BIN;
+    return has_weights(emitter) &&
+           (emitter->form == WEIGHTS_BIN || emitter->form == WEIGHTS_BLOB);
+}
+
+/* Do they come as a blob that the code opens? */
+static inline bool weights_blob(const Emitter *emitter)
+{
+    return has_weights(emitter) && emitter->form == WEIGHTS_BLOB;
+}
+
+/* Do some constants stay in the code? */
+static inline bool has_code_constants(const Emitter *emitter)
+{
+    return emitter->program->code_bytes != 0;
 }
 
 /* Are they an object file? */

@@ -468,7 +468,7 @@ static Text weights(const Html *html)
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += sorted[i]->bytes;
-    const uint64_t between = program->weight_bytes - sum;
+    const uint64_t between = program->weight_bytes + program->code_bytes - sum;
     text_print(&text,
                "<p>%zu arrays, %s bytes; alignment between them %s bytes. The "
                "largest:</p>\n<div "

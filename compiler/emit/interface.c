@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "emit/blob.h"
 #include "emit/seal.h"
 #include "ir/ram.h"
 #include "ir/words.h"
@@ -260,6 +261,12 @@ static void put_weights(Text *text, const Emitter *emitter)
                "#define %s_LAYOUT_HASH UINT64_C(0x%016" PRIx64
                ")     /* of the weights: those of another are refused */\n",
                emitter->upper, seal_layout(emitter->program));
+    if (weights_blob(emitter))
+        text_print(
+            text,
+            "#define %s_BLOB_SIZE %" PRIu64
+            "u     /* bytes of %s.blob: the weights behind its head */\n",
+            emitter->upper, blob_size(emitter->program), emitter->name);
 }
 
 Text interface_sizes(const Emitter *emitter)

@@ -6,6 +6,7 @@
 
 #include "base/json_memory.h"
 #include "base/size.h"
+#include "emit/blob.h"
 #include "emit/islands.h"
 #include "emit/peak.h"
 #include "emit/seal.h"
@@ -142,6 +143,8 @@ static json_t *step(Arena *arena, const Program *program, const Step *s)
     manifest_set(object, "node",
                  manifest_name(arena, s->node ? s->node->name : ""));
     manifest_set(object, "kernel", json_string(s->kernel->name));
+    if (program->blob)
+        manifest_set(object, "params", params_facts(program, s));
     manifest_set(object, "macs", json_integer(s->macs));
     manifest_set(
         object, "live_bytes",
@@ -257,6 +260,31 @@ static void put_regions(ManifestText *manifest, const Plan *plan)
                            plan->region_cost == plan->region_least));
 }
 
+static json_t *names(Arena *arena, const char *const *list, bool until_equals)
+{
+    json_t *json = manifest_made(json_array());
+    for (; list && *list; list++) {
+        const char *eq = until_equals ? strrchr(*list, '=') : NULL;
+        json_array_append_new(
+            json, manifest_made(manifest_name(
+                      arena, eq ? arena_text(arena, *list, (size_t)(eq - *list))
+                                : *list)));
+    }
+    return json;
+}
+
+/* What `inlay weights` needs to make another blob for the same code. */
+static void blob_facts(json_t *object, const Program *program,
+                       const ManifestFacts *facts)
+{
+    Arena *arena = program->graph->arena;
+    if (program->weight_bytes)
+        manifest_set(object, "blob",
+                     json_integer((json_int_t)blob_size(program)));
+    manifest_set(object, "code", json_integer((json_int_t)program->code_bytes));
+    manifest_set(object, "options", names(arena, facts->shaping, false));
+}
+
 static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
 {
     json_t *object = manifest_made(json_object());
@@ -273,20 +301,9 @@ static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
                                      seal_layout(program))));
     if (facts->weights_sha256)
         manifest_set(object, "sha256", json_string(facts->weights_sha256));
+    if (program->blob)
+        blob_facts(object, program, facts);
     return object;
-}
-
-static json_t *names(Arena *arena, const char *const *list, bool until_equals)
-{
-    json_t *json = manifest_made(json_array());
-    for (; list && *list; list++) {
-        const char *eq = until_equals ? strrchr(*list, '=') : NULL;
-        json_array_append_new(
-            json, manifest_made(manifest_name(
-                      arena, eq ? arena_text(arena, *list, (size_t)(eq - *list))
-                                : *list)));
-    }
-    return json;
 }
 
 /* Of a constant only the name: where its file lies is the caller's. */
@@ -472,6 +489,8 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     if (plan->curve.n)
         manifest_key(manifest, "curve", curve_facts(plan));
     manifest_key(manifest, "weights", weight_facts(program, facts));
+    if (program->blob)
+        manifest_constants(manifest, program);
     manifest_key(
         manifest, "inputs",
         values(program, graph->input.at, graph->in_numbers, graph->input.n));

@@ -23,6 +23,7 @@ typedef struct ManifestFacts {
     const char *const *without;
     const char *const *io;
     const char *const *preprocess;
+    const char *const *shaping; /* options that decide what the code is */
     json_t *files; /* that were written, becomes the manifest's; NULL: none */
 } ManifestFacts;
 
@@ -42,6 +43,25 @@ void manifest_tensors(ManifestText *manifest, const ManifestPlan *l);
 void manifest_schedule(ManifestText *manifest, const Program *program);
 /* Adds a step's operands, with their places and the rows that a unit needs. */
 void manifest_operands(const ManifestPlan *l, json_t *step, const Step *s);
+
+/* Of weights that come as a blob: each constant, in the blob or in the code, and what each step has
+ * in its parameters. By them another model is held to code in the field (manifest_blob.c). */
+
+/* By constant, the step and the operand that take it first. */
+typedef struct ConstantUse {
+    const Step *step; /* NULL: none does */
+    int operand;
+} ConstantUse;
+ConstantUse *constant_uses(const Program *program);
+
+/* Constant i: node, role, dtype, dims, place, at, bytes; of the code also crc32. */
+json_t *constant_facts(const Program *program, const ConstantUse *uses,
+                       size_t i);
+/* The step's parameters as the code has them. */
+json_t *params_facts(const Program *program, const Step *step);
+
+/* The list "constants". */
+void manifest_constants(ManifestText *manifest, const Program *program);
 
 /* A key with its value on one line (taken over), or with a list of elements, each on its own. */
 void manifest_key(ManifestText *manifest, const char *key, json_t *value);

@@ -160,6 +160,8 @@ static json_t *operand_facts(const ManifestPlan *l, const Operand *operand,
     manifest_set(json, "reach", integer(bounds_bytes(operand, reach)));
     if (root->storage == STORE_WEIGHTS) {
         put_constant(json, operand, root->offset + at);
+        if (root->region)
+            manifest_set(json, "place", json_string("code"));
         return json;
     }
     manifest_set(json, "tensor", integer(l->of[root->id]));

@@ -36,6 +36,8 @@ static Names files_used(const Emitter *emitter)
     VEC_PUSH(emitter->arena, &names, "inlay.h");
     if (has_weights(emitter))
         VEC_PUSH(emitter->arena, &names, "inlay_weights.h");
+    if (weights_blob(emitter))
+        VEC_PUSH(emitter->arena, &names, "inlay_blob.h");
     for (size_t i = 0; i < program->step.n; i++) {
         const char *file = program->step.at[i]->kernel->file;
         if (!map_put(&seen, file, emitter->arena))

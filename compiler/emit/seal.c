@@ -19,6 +19,15 @@ static void add_text(Sha256 *h, const char *text)
     sha256_add(h, text, strlen(text) + 1);
 }
 
+/* A blob is made for code that is in the field: by the same compiler, for the same targets, with
+ * the same constants in the code. */
+static void add_code(Sha256 *h, const Program *program)
+{
+    add_text(h, INLAY_VERSION);
+    add_text(h, program->family->name);
+    add_text(h, program->code_sha256);
+}
+
 static void add_slot(Sha256 *h, const WeightSlot *w)
 {
     const Tensor *t = w->tensor;
@@ -31,7 +40,15 @@ static void add_slot(Sha256 *h, const WeightSlot *w)
         add_number(h, t->shape.dim[k]);
 }
 
-static void add_step(Sha256 *h, const Step *step)
+/* Does the operand lie in the blob, or in the code? */
+static bool is_constant(const Program *program, const inlay_ref *ref)
+{
+    const bool in_code =
+        program->code_bytes && ref->base + 1 == program_bases(program);
+    return ref->base == INLAY_WEIGHTS || in_code;
+}
+
+static void add_step(Sha256 *h, const Program *program, const Step *step)
 {
     add_text(h, step->kernel->name);
     for (int i = 0; i < step->kernel->fields; i++) {
@@ -41,9 +58,11 @@ static void add_step(Sha256 *h, const Step *step)
     }
     for (int k = 0; k < step->n_operand; k++) {
         const inlay_ref *r = &step->operand[k].ref;
-        if (r->base != INLAY_WEIGHTS || !step->operand[k].tensor)
+        if (!is_constant(program, r) || !step->operand[k].tensor)
             continue;
         add_number(h, k);
+        if (program->blob)
+            add_number(h, r->base == INLAY_WEIGHTS);
         add_number(h, (int64_t)r->off);
         add_number(h, (int64_t)r->row);
         add_number(h, r->pix);
@@ -56,10 +75,12 @@ uint64_t seal_layout(const Program *program)
     char hex[65];
     uint64_t layout = 0;
     sha256_begin(&h);
+    if (program->blob)
+        add_code(&h, program);
     for (size_t i = 0; i < program->weight.n; i++)
         add_slot(&h, program->weight.at + i);
     for (size_t i = 0; i < program->step.n; i++)
-        add_step(&h, program->step.at[i]);
+        add_step(&h, program, program->step.at[i]);
     sha256_end(&h, hex);
     for (int i = 0; i < 16; i++)
         layout = layout << 4 |

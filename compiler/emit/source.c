@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/source.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "emit/check_tables.h"
 #include "emit/interface.h"
@@ -9,6 +11,9 @@
 #include "emit/seal.h"
 #include "emit/tables.h"
 #include "emit/template.h"
+
+/* Most conditions of the templates, and their end. */
+enum { CONDITIONS = 20 };
 
 static Text about(const Emitter *emitter)
 {
@@ -174,26 +179,38 @@ static Emitter emitter_of(const Program *program, const SourceFacts *facts)
     return emitter;
 }
 
+/* What its weights are, and what it has beside them. */
+static void put_conditions(const Emitter *emitter, Condition *to)
+{
+    const Program *program = emitter->program;
+    const Condition conditions[] = {
+        { "MODEL_HAS_WEIGHTS", has_weights(emitter) },
+        { "MODEL_WEIGHTS_BYTES", weights_bytes(emitter) },
+        { "MODEL_WEIGHTS_APART", weights_apart(emitter) },
+        { "MODEL_WEIGHTS_BLOB", weights_blob(emitter) },
+        { "MODEL_HAS_CONSTANTS", has_code_constants(emitter) },
+        { "MODEL_WEIGHTS_OBJECT", weights_object(emitter) },
+        { "MODEL_HAS_REGIONS", has_regions(emitter) },
+        { "MODEL_HAS_LABELS", has_labels(emitter) },
+        { "MODEL_BY_ROWS", program_pushed(program) != NULL },
+        { "MODEL_HAS_SEGMENTS", program->plan.segment.n != 0 },
+        { "MODEL_HAS_BUFFERS", has_buffers(emitter) },
+        { "MODEL_HAS_DOUBLES", has_doubles(emitter) },
+        { "MODEL_INPUTS_INSIDE", inputs_inside(emitter) },
+        { "MODEL_INPUTS_STAY", program->plan.preserve_input },
+        { "MODEL_OUTPUTS_INSIDE", outputs_inside(emitter) },
+        { NULL, false },
+    };
+    assert(sizeof conditions / sizeof *conditions <= CONDITIONS);
+    memcpy(to, conditions, sizeof conditions);
+}
+
 void emit_source(const Program *program, Output *output,
                  const SourceFacts *facts)
 {
     const Emitter emitter = emitter_of(program, facts);
-    const Condition conditions[] = {
-        { "MODEL_HAS_WEIGHTS", has_weights(&emitter) },
-        { "MODEL_WEIGHTS_BYTES", weights_bytes(&emitter) },
-        { "MODEL_WEIGHTS_APART", weights_apart(&emitter) },
-        { "MODEL_WEIGHTS_OBJECT", weights_object(&emitter) },
-        { "MODEL_HAS_REGIONS", has_regions(&emitter) },
-        { "MODEL_HAS_LABELS", has_labels(&emitter) },
-        { "MODEL_BY_ROWS", program_pushed(program) != NULL },
-        { "MODEL_HAS_SEGMENTS", program->plan.segment.n != 0 },
-        { "MODEL_HAS_BUFFERS", has_buffers(&emitter) },
-        { "MODEL_HAS_DOUBLES", has_doubles(&emitter) },
-        { "MODEL_INPUTS_INSIDE", inputs_inside(&emitter) },
-        { "MODEL_INPUTS_STAY", program->plan.preserve_input },
-        { "MODEL_OUTPUTS_INSIDE", outputs_inside(&emitter) },
-        { NULL, false },
-    };
+    Condition conditions[CONDITIONS];
+    put_conditions(&emitter, conditions);
     const Word words[2] = { { "model_memory", memory_type(&emitter) } };
     const Filling common = {
         .model = facts->name,

@@ -31,6 +31,8 @@ static const char *base_name(const Emitter *emitter, int base)
     const int results = (int)graph_results(program->graph);
     if (out < results)
         return arena_printf(emitter->arena, "BASE_OUT%d", out);
+    if (has_code_constants(emitter) && base + 1 == program_bases(program))
+        return "BASE_CODE";
     return arena_printf(emitter->arena, "BASE_DIMS%d", out - results);
 }
 
@@ -202,7 +204,7 @@ static Text field_text(Arena *arena, const FieldRow *field,
 enum { WIDTH = 100 };
 
 /* The fields that are not 0, in lines. */
-static Text fields_text(Arena *arena, const Step *step)
+Text table_params(Arena *arena, const Step *step)
 {
     static const char indent[] = "    ";
     Text text = text_new(arena);
@@ -359,7 +361,7 @@ static void add_step(StepWriter *writer, const Step *step)
     Arena *arena = emitter->arena;
     Text *text = &writer->made.tables;
     const char *type = step->kernel->params;
-    const char *fields = fields_text(arena, step).at;
+    const char *fields = table_params(arena, step).at;
     const char *places = operands_text(emitter, step, false).at;
     const char *key = arena_printf(arena, "%s %s", type, fields);
     const int index = step->index;

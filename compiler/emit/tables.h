@@ -13,6 +13,8 @@ typedef struct StepTables {
     Text steps;
 } StepTables;
 StepTables table_steps(const Emitter *emitter);
+/* The parameters of a step that are not 0, as C. */
+Text table_params(Arena *arena, const Step *step);
 /* Do they name constants of <math.h>? */
 bool table_needs_math(const Emitter *emitter);
 /* Which steps run together. */

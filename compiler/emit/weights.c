@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "bounds/bounds.h"
+#include "emit/blob.h"
 #include "emit/elf.h"
 #include "emit/seal.h"
 #include "emit/text.h"
@@ -29,9 +31,8 @@ enum {
 /* 2 GiB less 64 KiB for what lies beside them: no code model in use reaches further. */
 #define LARGEST_LINKED UINT64_C(0x7fff0000)
 
-const char *const weights_forms[] = {
-    "auto", "c", "incbin", "bin", "obj", NULL
-};
+const char *const weights_forms[] = { "auto", "c",    "incbin", "bin",
+                                      "obj",  "blob", NULL };
 
 bool weights_linkable(const Program *program)
 {
@@ -188,58 +189,133 @@ static bool find_same(const Program *p, size_t *same, uint64_t most)
     return !candidates.n;
 }
 
+/* Places of constants, in the blob or in the code. */
+typedef struct Places {
+    uint64_t end[2]; /* by Tensor.region */
+} Places;
+
+static void place_slot(Program *program, Places *places, const size_t *same,
+                       size_t i)
+{
+    WeightSlot *slot = program->weight.at + i;
+    const WeightSlot *first = program->weight.at + same[i];
+    const int region = slot->tensor->region;
+    slot->bytes = (uint64_t)recipe_bytes(slot->tensor->value);
+    slot->offset = first->offset;
+    if (same[i] == i || first->tensor->region != region) {
+        const uint64_t end = places->end[region];
+        slot->offset =
+            size_align(end, slot->bytes < LARGE ? ALIGN : LARGE_ALIGN);
+        places->end[region] = size_add(slot->offset, slot->bytes);
+    }
+    slot->tensor->offset = (int64_t)slot->offset;
+}
+
+static void place_slots(Program *program, const size_t *same)
+{
+    Places places = { 0 };
+    for (size_t i = 0; i < program->weight.n; i++)
+        place_slot(program, &places, same, i);
+    const uint64_t end = places.end[0];
+    program->weight_bytes =
+        end ? size_add(size_align(end, ALIGN), INLAY_SEAL_SIZE) : 0;
+    program->code_bytes = size_align(places.end[1], ALIGN);
+}
+
 void weights_layout(Program *program, uint64_t most)
 {
     Arena *a = program->graph->arena;
-    uint64_t at = 0;
     size_t *same = NEW_ARRAY(a, size_t, program->weight.n);
     const ArenaMark mark = arena_mark(a);
     program->weights_alike = !find_same(program, same, most);
     arena_release(a, mark);
-    for (size_t i = 0; i < program->weight.n; i++) {
-        WeightSlot *w = program->weight.at + i;
-        w->bytes = (uint64_t)recipe_bytes(w->tensor->value);
-        if (same[i] == i) {
-            at = size_align(at, w->bytes < LARGE ? ALIGN : LARGE_ALIGN);
-            w->offset = at;
-            at = size_add(at, w->bytes);
-        } else {
-            w->offset = program->weight.at[same[i]].offset;
-        }
-        w->tensor->offset = (int64_t)w->offset;
-    }
-    program->weight_bytes =
-        at ? size_add(size_align(at, ALIGN), INLAY_SEAL_SIZE) : 0;
+    place_slots(program, same);
 }
 
 /* --- the blob --- */
 
-/* All constants, once each, from `at` of the file, with zeros up to the seal. */
-static void write_values(const Program *program, File *file, uint64_t at)
+static bool is_constant(const Operand *operand, Tensor **root)
 {
-    static const uint8_t zeros[ALIGN];
+    int64_t at;
+    if (!operand->tensor)
+        return false;
+    *root = tensor_root(operand->tensor, &at);
+    return (*root)->storage == STORE_WEIGHTS;
+}
+
+/* What the step's kernel believes stays in the code. */
+static void keep_believed(const Program *program, const Step *step)
+{
+    Arena *a = program->graph->arena;
+    const ArenaMark mark = arena_mark(a);
+    bool *any = NEW_ARRAY(a, bool, step->n_operand + 1);
+    Tensor *root;
+    bounds_any(program, step, any);
+    for (int k = 0; k < step->n_operand; k++)
+        if (!any[k] && is_constant(step->operand + k, &root))
+            root->region = 1;
+    arena_release(a, mark);
+}
+
+/* All constants of a region, once each, from `at` of the file; returns where they end in it. */
+static uint64_t write_region(const Program *program, int region, File *file,
+                             uint64_t at)
+{
     uint64_t end = 0;
     for (size_t i = 0; i < program->weight.n; i++) {
         const WeightSlot *w = program->weight.at + i;
-        if (w->offset < end)
-            continue; /* stored with an equal one before it */
+        if (w->tensor->region != region || w->offset < end)
+            continue; /* elsewhere, or stored with an equal one before it */
         recipe_write(program->graph->store, w->tensor->value, file,
                      at + w->offset);
         end = w->offset + w->bytes;
     }
-    file_write(file, at + end, zeros,
-               (size_t)(program->weight_bytes - INLAY_SEAL_SIZE - end));
+    return end;
 }
 
-static void write_blob(const Program *program, File *file, uint64_t at,
-                       bool hash, char sha256[65])
+static void write_zeros(File *file, uint64_t at, uint64_t n)
 {
+    static const uint8_t zeros[ALIGN];
+    assert(n <= ALIGN);
+    file_write(file, at, zeros, (size_t)n);
+}
+
+/* The constants of the code, and their hash, which belongs to the layout of the blob. */
+static void make_code(Program *program)
+{
+    Sha256 hash;
+    sha256_begin(&hash);
+    if (program->code_bytes) {
+        program->code = file_temporary(program->graph->arena);
+        const uint64_t end = write_region(program, 1, program->code, 0);
+        write_zeros(program->code, end, program->code_bytes - end);
+        sha256_add_file(&hash, program->code, 0, program->code_bytes);
+    }
+    sha256_end(&hash, program->code_sha256);
+}
+
+void weights_layout_blob(Program *program)
+{
+    size_t *same = NEW_ARRAY(program->graph->arena, size_t, program->weight.n);
+    program->blob = true;
+    for (size_t i = 0; i < program->step.n; i++)
+        keep_believed(program, program->step.at[i]);
+    (void)find_same(program, same, 0);
+    place_slots(program, same);
+    make_code(program);
+}
+
+void weights_write(const Program *program, File *file, uint64_t at, bool hash,
+                   char sha256[65])
+{
+    const uint64_t values = program->weight_bytes - INLAY_SEAL_SIZE;
     Sha256 h;
     sha256_begin(&h);
     if (program->weight_bytes) {
         store_work(program->graph->store, "of weights written",
                    program->weight_bytes);
-        write_values(program, file, at);
+        const uint64_t end = write_region(program, 0, file, at);
+        write_zeros(file, at + end, values - end);
         store_work(program->graph->store, "of weights sealed",
                    program->weight_bytes);
         seal_write(program, file, at, hash ? &h : NULL);
@@ -248,11 +324,20 @@ static void write_blob(const Program *program, File *file, uint64_t at,
         sha256_end(&h, sha256);
 }
 
+void weights_write_blob(const Program *program, File *file, bool hash,
+                        char sha256[65])
+{
+    weights_write(program, file, blob_begin(program->weight_bytes), hash,
+                  sha256);
+    blob_finish(program, file);
+}
+
 /* --- all forms --- */
 
 static void check_size(WeightsForm form, const Program *program)
 {
-    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || weights_linkable(program))
+    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || form == WEIGHTS_BLOB ||
+        weights_linkable(program))
         return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
             "weights of %" PRIu64
@@ -265,34 +350,55 @@ static File *create_blob(Output *output, Arena *arena, const char *name,
 {
     if (form == WEIGHTS_C)
         return file_temporary(arena);
+    if (form == WEIGHTS_BLOB)
+        return output_create(output, arena_printf(arena, "%s.blob", name));
     return output_create(output,
                          arena_printf(arena, "src/%s_weights.%s", name,
                                       form == WEIGHTS_OBJ ? "o" : "bin"));
 }
 
-WeightsForm weights_emit(Program *program, Output *output, const char *name,
-                         WeightsForm form, bool hash, char sha256[65])
+/* The blob in its file, and what goes with its form. */
+static void write_form(const Program *program, Output *output, const char *name,
+                       WeightsForm form, File *file)
 {
     Arena *a = program->graph->arena;
-    const ElfMachine *machine = NULL;
-    sha256[0] = 0;
-    form = weights_form_taken(program, form);
-    check_size(form, program);
-    if (form == WEIGHTS_OBJ) {
-        machine = elf_machine(program->family->machine);
-        assert(machine);
-        elf_check(machine, program->weight_bytes);
-    }
-    File *file = create_blob(output, a, name, form);
-    const uint64_t at = form == WEIGHTS_OBJ ? elf_data_offset() : 0;
-    write_blob(program, file, at, hash, sha256);
     if (form == WEIGHTS_C)
         weights_text(program, output, name, file);
     if (form == WEIGHTS_INCBIN)
         weights_incbin(program, output, name, file);
     if (form == WEIGHTS_OBJ)
-        elf_finish(file, machine, arena_printf(a, "%s_weights_data", name),
+        elf_finish(file, elf_machine(program->family->machine),
+                   arena_printf(a, "%s_weights_data", name),
                    program->weight_bytes);
+}
+
+static void check_machine(const Program *program)
+{
+    const ElfMachine *machine = elf_machine(program->family->machine);
+    assert(machine);
+    elf_check(machine, program->weight_bytes);
+}
+
+WeightsForm weights_emit(Program *program, Output *output, const char *name,
+                         WeightsForm form, bool hash, char sha256[65])
+{
+    sha256[0] = 0;
+    form = weights_form_taken(program, form);
+    check_size(form, program);
+    if (form == WEIGHTS_OBJ)
+        check_machine(program);
+    if (program->code)
+        weights_constants(program, output, name);
+    if (form == WEIGHTS_BLOB && !program->weight_bytes)
+        return form;
+    File *file = create_blob(output, program->graph->arena, name, form);
+    if (form == WEIGHTS_BLOB)
+        weights_write_blob(program, file, hash, sha256);
+    else
+        weights_write(program, file,
+                      form == WEIGHTS_OBJ ? elf_data_offset() : 0, hash,
+                      sha256);
+    write_form(program, output, name, form, file);
     file_close(file);
     return form;
 }

@@ -11,7 +11,8 @@ typedef enum WeightsForm {
     WEIGHTS_C,
     WEIGHTS_INCBIN,
     WEIGHTS_BIN,
-    WEIGHTS_OBJ
+    WEIGHTS_OBJ,
+    WEIGHTS_BLOB
 } WeightsForm;
 
 /* Their names, ended by NULL. */
@@ -30,6 +31,10 @@ WeightsForm weights_form_taken(const Program *program, WeightsForm asked);
  * (emit/seal.h). */
 enum { WEIGHTS_LITTLE = 64 * 1024 };
 void weights_layout(Program *program, uint64_t most);
+/* The same for a blob that others may replace: no value decides where a constant lies, so that only
+ * those made of the same sources share a place; and what kernels believe of their constants stays
+ * in the code (Program.code). */
+void weights_layout_blob(Program *program);
 
 /* Writes the blob (weight_bytes long) into src/ as `form` asks and returns the form taken. The
  * generated source refers to it as `extern const uint64_t NAME_weights_data[]`:
@@ -37,8 +42,15 @@ void weights_layout(Program *program, uint64_t most);
  *   incbin  NAME_weights.bin, and NAME_weights.c that includes it by the assembler
  *   obj     NAME_weights.o, an ELF object for the family's machine that holds the symbol
  *   bin     NAME_weights.bin alone: no symbol, the caller hands the bytes to NAME_run_with()
+ *   blob    NAME.blob beside src/ (emit/blob.h), and NAME_constants.h, what stays in the code
  * sha256 gets 64 hex digits of the blob and NUL where hash is set, else "". */
 WeightsForm weights_emit(Program *program, Output *output, const char *name,
                          WeightsForm form, bool hash, char sha256[65]);
+/* Writes the constants and their seal into a file, from byte `at` on. */
+void weights_write(const Program *program, File *file, uint64_t at, bool hash,
+                   char sha256[65]);
+/* A whole blob, into an empty file. */
+void weights_write_blob(const Program *program, File *file, bool hash,
+                        char sha256[65]);
 
 #endif

@@ -20,12 +20,14 @@ static const char PROLOGUE[] =
     "steps. */\n"
     "#include <stdint.h>\n\n";
 
-/* Elements of 1, 2 and 4 bytes lie one after the other on any machine. */
-static const char ELEMENTS[] =
+static const char SECTION[] =
     "/* Where they lie: a section of your linker's script, say. */\n"
     "#ifndef MODEL_WEIGHTS_ATTR\n"
     "#define MODEL_WEIGHTS_ATTR\n"
-    "#endif\n\n"
+    "#endif\n\n";
+
+/* Elements of 1, 2 and 4 bytes lie one after the other on any machine. */
+static const char ELEMENTS[] =
     "/* Eight bytes of elements of 1, 2 or 4 bytes, the first one lowest. */\n"
     "#if defined __ARM_BIG_ENDIAN || defined __BYTE_ORDER__ && "
     "__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__\n"
@@ -78,7 +80,8 @@ typedef struct WordWriter {
     File *file;
     uint64_t at;   /* where the text ends */
     uint64_t byte; /* of the blob, up to where it is written */
-    size_t slot;   /* the first constant that ends behind it */
+    int region;    /* of its constants */
+    size_t slot;   /* the first of them that ends behind it */
     Crc32 crc;     /* of the bytes as a big-endian machine has them */
 } WordWriter;
 
@@ -88,9 +91,10 @@ static int element_size(WordWriter *writer)
     const Program *program = writer->program;
     while (writer->slot < program->weight.n) {
         const WeightSlot *slot = program->weight.at + writer->slot;
-        if (writer->byte < slot->offset)
+        const bool here = slot->tensor->region == writer->region;
+        if (here && writer->byte < slot->offset)
             return 8; /* zeros between two */
-        if (writer->byte < slot->offset + slot->bytes)
+        if (here && writer->byte < slot->offset + slot->bytes)
             return dtype_element(slot->tensor->dtype);
         writer->slot++;
     }
@@ -154,7 +158,8 @@ static void put_array_head(Text *text, const Program *program, const char *name)
                    name);
         return;
     }
-    put_named(text, ELEMENTS, name);
+    put_named(text, SECTION, name);
+    text_put(text, ELEMENTS);
     text_put(text, ALIGNMENT);
     text_print(text, "extern const uint64_t %s_weights_data[];\n", name);
     put_named(text, "MODEL_WEIGHTS_ATTR ", name);
@@ -169,15 +174,13 @@ static void write_at_end(WordWriter *writer, const char *text, size_t length)
     writer->at += length;
 }
 
-/* The blob as words, but for the last. */
-static void write_words(WordWriter *writer, File *blob)
+/* So many bytes as words. */
+static void write_words(WordWriter *writer, File *blob, uint64_t left)
 {
-    const Program *program = writer->program;
-    Arena *arena = program->graph->arena;
+    Arena *arena = writer->program->graph->arena;
     const ArenaMark mark = arena_mark(arena);
     uint8_t *bytes = arena_alloc(arena, CHUNK);
     char *text = arena_alloc(arena, CHUNK / 8 * LONGEST_WORD);
-    uint64_t left = program->weight_bytes - 8;
     while (left) {
         const size_t count = left < CHUNK ? (size_t)left : CHUNK;
         file_read(blob, writer->byte, bytes, count);
@@ -216,9 +219,45 @@ void weights_text(const Program *program, Output *output, const char *name,
     crc32_begin(&writer.crc);
     write_at_end(&writer, head.at, head.n);
     if (program->weight_bytes) {
-        write_words(&writer, blob);
+        write_words(&writer, blob, program->weight_bytes - 8);
         write_last_word(&writer, blob);
     }
+    file_close(writer.file);
+}
+
+/* ---- what stays in the code ---- */
+
+static const char CONSTANTS[] =
+    "/* SPDX-License-Identifier: 0BSD\n"
+    " * Constants that the steps take as they are: places, sizes, numbers of "
+    "steps between bytes. They are\n"
+    " * no part of the blob. */\n"
+    "#include <stdint.h>\n\n";
+
+static void put_constants_head(Text *text, const Program *program)
+{
+    text_put(text, CONSTANTS);
+    text_put(text, ELEMENTS);
+    text_put(text, ALIGNMENT);
+    text_print(text,
+               "WEIGHTS_ALIGN static const uint64_t code_constants[%" PRIu64
+               "] = {\n",
+               program->code_bytes / 8);
+}
+
+void weights_constants(const Program *program, Output *output, const char *name)
+{
+    static const char end[] = "};\n";
+    Arena *arena = program->graph->arena;
+    const char *path = arena_printf(arena, "src/%s_constants.h", name);
+    Text head = text_new(arena);
+    WordWriter writer = { .program = program, .region = 1 };
+    put_constants_head(&head, program);
+    writer.file = output_create(output, path);
+    crc32_begin(&writer.crc);
+    write_at_end(&writer, head.at, head.n);
+    write_words(&writer, program->code, program->code_bytes);
+    write_at_end(&writer, end, sizeof end - 1);
     file_close(writer.file);
 }
 

@@ -95,7 +95,9 @@ struct Tensor {
     DType declared_dtype; /* as the file's value_info says */
     /* `declared` is not of the file, but follows from what that says of others */
     bool assumed;
-    int region; /* of a root in the arena: which of the plan's regions, 0 where there are none */
+    /* of a root in the arena: which of the plan's regions, 0 where there are none; of a constant: 1
+     * where it stays in the code (Program.blob) */
+    int region;
     bool placed; /* offset is set */
     bool words;  /* its integers are codes of words: ir/words.h */
     int storage; /* StorageKind of ir/program.h */

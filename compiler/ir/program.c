@@ -95,9 +95,10 @@ int program_base(const Program *program, const Tensor *root)
 {
     const int first = INLAY_ARENA + program_regions(program);
     const int inputs = (int)program->graph->input.n;
+    const int outputs = (int)program->graph->output.n;
     switch (root->storage) {
     case STORE_WEIGHTS:
-        return INLAY_WEIGHTS;
+        return root->region ? first + inputs + outputs : INLAY_WEIGHTS;
     case STORE_ARENA:
         return INLAY_ARENA + root->region;
     case STORE_INPUT:
@@ -113,7 +114,8 @@ int program_base(const Program *program, const Tensor *root)
 int program_bases(const Program *program)
 {
     return INLAY_ARENA + program_regions(program) +
-           (int)program->graph->input.n + (int)program->graph->output.n;
+           (int)program->graph->input.n + (int)program->graph->output.n +
+           (program->code_bytes != 0);
 }
 
 const Step *program_pushed(const Program *program)

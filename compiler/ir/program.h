@@ -169,7 +169,8 @@ typedef struct Plan {
     block; /* in order of birth; a stream's are alive in all of its steps */
 } Plan;
 
-typedef struct WeightSlot { /* a constant in the blob */
+typedef struct
+    WeightSlot { /* a constant in the blob, or in the code: tensor->region */
     Tensor *tensor;
     uint64_t offset, bytes;
 } WeightSlot;
@@ -191,6 +192,12 @@ typedef struct Program {
     uint64_t weight_bytes;
     /* some look alike that were not read further: there may be fewer bytes */
     bool weights_alike;
+    /* the weights come from elsewhere and may be of any values: constants that kernels believe
+     * (bounds_any) stay in the code, so many bytes of them */
+    bool blob;
+    uint64_t code_bytes;
+    struct File *code;    /* they, as they lie; NULL: there are none */
+    char code_sha256[65]; /* of them */
     Plan plan;
 } Program;
 
@@ -210,7 +217,7 @@ int program_regions(const Program *program);
 int64_t program_region_size(const Program *program, int region);
 int64_t program_region_start(const Program *program, int region);
 /* Index of a root tensor's base pointer, and their number: weights, arena or its regions, inputs,
- * outputs. */
+ * outputs, constants of the code where there are some. */
 int program_base(const Program *program, const Tensor *root);
 int program_bases(const Program *program);
 /* The step that takes an input row by row, and how many rows the plan keeps of it; NULL: none does.

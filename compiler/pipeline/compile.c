@@ -54,7 +54,10 @@ static void check(Compile *compile)
 static void layout(Compile *compile)
 {
     const uint64_t compared = compile->estimate ? WEIGHTS_LITTLE : UINT64_MAX;
-    weights_layout(compile->program, compared);
+    if (compile->options->weights == WEIGHTS_BLOB)
+        weights_layout_blob(compile->program);
+    else
+        weights_layout(compile->program, compared);
     program_link(compile->program);
 }
 

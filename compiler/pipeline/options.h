@@ -43,6 +43,8 @@ typedef struct Options {
     const char **preprocess;
     const char **region;
     const char **pin;
+    const char **shaping;        /* those given that decide what the code is */
+    const char *code;            /* weights: the manifest of the code */
     const long long *max_memory; /* bytes, as are the next ones */
     const long long *max_arena;
     const long long *max_weights;

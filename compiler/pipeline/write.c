@@ -81,6 +81,7 @@ ManifestFacts manifest_facts(Compile *compile)
         .without = options->without,
         .io = options->io,
         .preprocess = options->preprocess,
+        .shaping = options->shaping,
     };
 }
 

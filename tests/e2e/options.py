@@ -107,6 +107,8 @@ class Bench:
         """A command line that works, with nothing in it that need not be."""
         model = model or self.digits
         inputs = [self.image] if inputs is None else inputs
+        if command == 'weights':
+            return ['weights', 'pack', model, '--for', self.field(model), '-o', os.path.join(self.work, 'packed')]
         return {'compile': ['compile', model, '-o', self.out],
                 'analyze': ['analyze', model],
                 'check': ['check', model, '--max-weights', '64M', '--json'],
@@ -117,6 +119,11 @@ class Bench:
                 'prove': ['prove', os.path.join(self.work, 'made', 'm.json'), model],
                 'place': ['place', self.csv], 'ops': ['ops'], 'passes': ['passes'], 'explain': ['explain'], 'help': ['help'], 'version': ['version']}[command]
 
+
+    def field(self, model):
+        """The manifest of code for that model that opens blobs."""
+        options = {self.far: ['--external-data-dir', os.path.join(self.work, 'elsewhere')], self.two: ['--const', 'a=' + self.x]}
+        return self.manifest(model, ['--weights', 'blob'] + options.get(model, []))
 
     def as_test(self, words):
         """The words of `run` for `test`: the model in a folder of its own, with its inputs as a data set, and any result."""
@@ -238,7 +245,8 @@ def proof(b, c):
 
 # What shows that an option is used: (words without it, what it adds).
 EXPERIMENTS = {
-    'output': lambda b, c: ([w for w in b.words(c) if w not in ('-o', b.out)], ['-o', b.out]),
+    'for': lambda b, c: (['weights', 'pack', b.digits, '-o', os.path.join(b.work, 'packed')], ['--for', b.field(b.digits)]),
+    'output': lambda b, c: (['weights', 'pack', b.digits, '--for', b.field(b.digits)], ['-o', os.path.join(b.work, 'packed')]) if c == 'weights' else ([w for w in b.words(c) if w not in ('-o', b.out)], ['-o', b.out]),
     'name': always(['--name', 'other']),
     'shape': on_open(['--shape', 'x=1x8']),
     'dim': on_open(['--dim', 'T=8']),

@@ -56,9 +56,10 @@ def main():
             document = printed(o.inlay, ['analyze', model, '--json'] + options)
             if document:
                 holds(' '.join([os.path.basename(model)] + options), 'manifest', document)
-        with host.Work() as work:
-            host.run([o.inlay, 'compile', model, '-o', work, '--name', 'm', '--emit=all'])
-            holds('%s: the file' % os.path.basename(model), 'manifest', host.manifest(work, 'm'))
+        for form in ('auto', 'blob'):
+            with host.Work() as work:
+                host.run([o.inlay, 'compile', model, '-o', work, '--name', 'm', '--emit=all', '--weights=' + form])
+                holds('%s: the file, %s' % (os.path.basename(model), form), 'manifest', host.manifest(work, 'm'))
         for words in (['--max-arena=1K'], [os.path.join(o.models, 'none.onnx'), '--max-ram=1G']):
             holds('check %s' % ' '.join(words[-1:]), 'check', printed(o.inlay, ['check', model, '--json'] + words))
     bad = {'schema_version': 1, 'name': '0'}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * weights: blobs as files. `pack` has a file of its own. */
+#include "cli/weights_cmd.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cli/manifest_file.h"
+#include "emit/blob_read.h"
+#include "emit/text.h"
+#include "inlay_blob.h"
+
+enum { WINDOW = 64 * 1024 };
+
+/* ---- the code in the field ---- */
+
+const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+uint64_t size_at(const json_t *object, const char *key)
+{
+    const json_int_t n = json_integer_value(json_object_get(object, key));
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+FieldCode field_code(Compile *compile)
+{
+    const char *path = compile->options->code;
+    FieldCode code = { .loc = { .file = path, .byte = -1, .node = -1 } };
+    if (!path)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "name the manifest of the code: --for NAME.json");
+    code.manifest = manifest_load(&compile->arena, path);
+    code.weights = json_object_get(code.manifest, "weights");
+    code.constants = json_object_get(code.manifest, "constants");
+    code.layout = strtoull(text_at(code.weights, "layout"), NULL, 16);
+    if (strcmp(text_at(code.weights, "form"), "blob") != 0 || !code.layout ||
+        !json_is_array(code.constants))
+        fail_at(STATUS_MALFORMED, code.loc,
+                "compile with --weights=blob: only such code opens blobs",
+                "is the manifest of code that has no blob of weights");
+    return code;
+}
+
+const char *constant_text(Arena *arena, const json_t *constant)
+{
+    const json_t *dims = json_object_get(constant, "dims");
+    Text text = text_new(arena);
+    text_print(&text, "\"%s\", %s: %s [", text_at(constant, "node"),
+               text_at(constant, "role"), text_at(constant, "dtype"));
+    for (size_t i = 0; i < json_array_size(dims); i++)
+        text_print(&text, "%s%" JSON_INTEGER_FORMAT, i ? "," : "",
+                   json_integer_value(json_array_get(dims, i)));
+    text_put(&text, "]");
+    return text.at;
+}
+
+/* ---- blobs ---- */
+
+static BlobFile open_blob(Compile *compile, const char *path)
+{
+    return blob_open(&compile->arena, path);
+}
+
+/* A blob for the code, where --for names one. */
+static void check_layout(Compile *compile, const BlobFile *blob,
+                         const char *path)
+{
+    if (!compile->options->code)
+        return;
+    const FieldCode code = field_code(compile);
+    const Loc loc = { .file = path, .byte = -1, .node = -1 };
+    if (code.layout != blob->layout)
+        fail_at(STATUS_CONFIG, loc, NULL,
+                "is for other code: its layout is %016" PRIx64
+                ", that of the manifest %016" PRIx64,
+                blob->layout, code.layout);
+}
+
+/* So many file operands, or up to `most`. */
+static int count_files(Compile *compile, int least, int most, const char *form)
+{
+    const char **file = compile->options->operand + 1;
+    int count = 0;
+    while (file[count])
+        count++;
+    if (count < least || count > most)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "inlay weights %s", form);
+    return count;
+}
+
+static void verify(Compile *compile)
+{
+    const char **file = compile->options->operand + 1;
+    count_files(compile, 1, 1, "verify FILE.blob [--for NAME.json]");
+    const BlobFile blob = open_blob(compile, *file);
+    check_layout(compile, &blob, *file);
+    pieces_print(&compile->results, "%s: whole, %" PRIu64 " bytes of weights\n",
+                 *file, blob.weights);
+}
+
+/* Those of the list that lie in the blob, or in the code. */
+static void print_constants(Compile *compile, const FieldCode *code,
+                            const char *place)
+{
+    const size_t n = json_array_size(code->constants);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *constant = json_array_get(code->constants, i);
+        if (strcmp(text_at(constant, "place"), place) != 0)
+            continue;
+        pieces_print(&compile->results,
+                     "  %4zu  %10" PRIu64 "  %10" PRIu64 "  %s\n", i,
+                     size_at(constant, "at"), size_at(constant, "bytes"),
+                     constant_text(&compile->arena, constant));
+    }
+}
+
+static void info(Compile *compile)
+{
+    const char **file = compile->options->operand + 1;
+    Pieces *to = &compile->results;
+    count_files(compile, 1, 1, "info FILE.blob [--for NAME.json]");
+    const BlobFile blob = open_blob(compile, *file);
+    check_layout(compile, &blob, *file);
+    pieces_print(to,
+                 "layout   %016" PRIx64 "\n"
+                 "weights  %" PRIu64 " bytes from byte %" PRIu64
+                 " on, CRC-32 %08" PRIx32 "\n"
+                 "blocks   %" PRIu64 " of %u bytes\n",
+                 blob.layout, blob.weights, blob.begin, blob.sum,
+                 (blob.weights + INLAY_BLOB_BLOCK - 1) / INLAY_BLOB_BLOCK,
+                 INLAY_BLOB_BLOCK);
+    if (!compile->options->code)
+        return;
+    const FieldCode code = field_code(compile);
+    pieces_print(to, "in the blob: number, place, bytes\n");
+    print_constants(compile, &code, "blob");
+    pieces_print(to, "in the code, and not in any blob:\n");
+    print_constants(compile, &code, "code");
+}
+
+/* ---- diff ---- */
+
+/* Two blobs of one layout, and windows of both. */
+typedef struct Pair {
+    BlobFile blob[2];
+    uint8_t *window[2];
+} Pair;
+
+/* How many of n bytes from `at` of the weights on differ. */
+static uint64_t count_changed(const Pair *pair, uint64_t at, uint64_t n)
+{
+    uint64_t changed = 0;
+    for (uint64_t done = 0; done < n; done += WINDOW) {
+        const size_t k = n - done < WINDOW ? (size_t)(n - done) : WINDOW;
+        for (int i = 0; i < 2; i++)
+            file_read(pair->blob[i].file, pair->blob[i].begin + at + done,
+                      pair->window[i], k);
+        for (size_t i = 0; i < k; i++)
+            changed += pair->window[0][i] != pair->window[1][i];
+    }
+    return changed;
+}
+
+/* Does it lie within the weights? The manifest is only a file. */
+static void check_place(const FieldCode *code, const BlobFile *blob,
+                        const json_t *constant)
+{
+    const uint64_t at = size_at(constant, "at");
+    const uint64_t bytes = size_at(constant, "bytes");
+    if (at > blob->weights || bytes > blob->weights - at)
+        fail_at(STATUS_MALFORMED, code->loc, NULL,
+                "a constant lies outside of the blob");
+}
+
+static bool print_change(Compile *compile, const FieldCode *code,
+                         const Pair *pair, const json_t *constant)
+{
+    if (strcmp(text_at(constant, "place"), "blob") != 0)
+        return false;
+    check_place(code, pair->blob, constant);
+    const uint64_t bytes = size_at(constant, "bytes");
+    const uint64_t changed =
+        count_changed(pair, size_at(constant, "at"), bytes);
+    if (changed)
+        pieces_print(&compile->results,
+                     "%10" PRIu64 " of %10" PRIu64 " bytes  %s\n", changed,
+                     bytes, constant_text(&compile->arena, constant));
+    return changed != 0;
+}
+
+static void diff(Compile *compile)
+{
+    const char **file = compile->options->operand + 1;
+    size_t changes = 0;
+    Pair pair;
+    count_files(compile, 2, 2, "diff OLD.blob NEW.blob --for NAME.json");
+    const FieldCode code = field_code(compile);
+    for (int i = 0; i < 2; i++) {
+        pair.blob[i] = open_blob(compile, file[i]);
+        check_layout(compile, pair.blob + i, file[i]);
+        pair.window[i] = arena_buffer(&compile->arena, WINDOW);
+    }
+    const size_t n = json_array_size(code.constants);
+    for (size_t i = 0; i < n; i++)
+        changes += print_change(compile, &code, &pair,
+                                json_array_get(code.constants, i));
+    if (!changes)
+        pieces_print(&compile->results, "no difference\n");
+}
+
+/* ---- extract ---- */
+
+static void copy_bytes(Compile *compile, const BlobFile *blob, uint64_t from,
+                       uint64_t n)
+{
+    uint8_t *window = arena_buffer(&compile->arena, WINDOW);
+    File *to = file_create(&compile->arena, compile->options->output);
+    for (uint64_t done = 0; done < n; done += WINDOW) {
+        const size_t k = n - done < WINDOW ? (size_t)(n - done) : WINDOW;
+        file_read(blob->file, blob->begin + from + done, window, k);
+        file_write(to, done, window, k);
+    }
+    file_close(to);
+}
+
+static const json_t *constant_numbered(const FieldCode *code, const char *text)
+{
+    char *end;
+    const unsigned long long n = strtoull(text, &end, 10);
+    const json_t *constant = json_array_get(code->constants, (size_t)n);
+    if (*end || end == text || !constant ||
+        strcmp(text_at(constant, "place"), "blob") != 0)
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "`inlay weights info FILE.blob --for NAME.json` lists them",
+                "\"%s\" is no constant of the blob", text);
+    return constant;
+}
+
+static void extract(Compile *compile)
+{
+    static const char form[] =
+        "extract FILE.blob [NUMBER --for NAME.json] -o FILE";
+    const char **file = compile->options->operand + 1;
+    const int files = count_files(compile, 1, 2, form);
+    if (!compile->options->output)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "inlay weights %s", form);
+    const BlobFile blob = open_blob(compile, *file);
+    check_layout(compile, &blob, *file);
+    if (files == 1) {
+        copy_bytes(compile, &blob, 0, blob.weights);
+        return;
+    }
+    const FieldCode code = field_code(compile);
+    const json_t *constant = constant_numbered(&code, file[1]);
+    check_place(&code, &blob, constant);
+    copy_bytes(compile, &blob, size_at(constant, "at"),
+               size_at(constant, "bytes"));
+}
+
+/* ---- the command ---- */
+
+typedef struct Verb {
+    const char *name;
+    void (*run)(Compile *compile);
+} Verb;
+
+void cmd_weights(Compile *compile)
+{
+    static const Verb verbs[] = {
+        { "pack", weights_pack }, { "verify", verify },   { "info", info },
+        { "diff", diff },         { "extract", extract }, { NULL, NULL },
+    };
+    static const char *const names[] = { "pack", "verify",  "info",
+                                         "diff", "extract", NULL };
+    const char *asked = compile->options->operand[0];
+    for (const Verb *verb = verbs; verb->name; verb++)
+        if (!strcmp(verb->name, asked)) {
+            verb->run(compile);
+            return;
+        }
+    fail_unknown(&compile->arena, "weights: unknown verb", asked, names);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the verbs of `inlay weights` share: the manifest of the code that a blob is for. */
+#ifndef INLAY_CLI_WEIGHTS_CMD_H
+#define INLAY_CLI_WEIGHTS_CMD_H
+
+#include <jansson.h>
+
+#include "cli/options.h"
+
+/* The code that is in the field. */
+typedef struct FieldCode {
+    Loc loc;
+    json_t *manifest;
+    const json_t *weights;
+    const json_t *constants;
+    uint64_t layout;
+} FieldCode;
+
+/* Of --for; 64 where it is not given, 65 where it is of no code that opens blobs. */
+FieldCode field_code(Compile *compile);
+
+/* Text and number of an object; "" and 0 where they are none. */
+const char *text_at(const json_t *object, const char *key);
+uint64_t size_at(const json_t *object, const char *key);
+/* "conv1", weights: float32 [8,1,3,3] */
+const char *constant_text(Arena *arena, const json_t *constant);
+
+/* Verbs. */
+void weights_pack(Compile *compile);
+
+#endif
