@@ -3,8 +3,6 @@
  * goal asks for them. */
 #include "plan/plan.h"
 
-#include <string.h>
-
 #include "base/size.h"
 #include "forms/copies.h"
 #include "plan/candidates.h"
@@ -215,8 +213,12 @@ static Program search_pairs(const Program *given, const PlanOptions *opt)
 static bool same_steps(const Program *program, const Program *other)
 {
     const size_t n = program->step.n;
-    return other->step.n == n && !memcmp(program->step.at, other->step.at,
-                                         n * sizeof *program->step.at);
+    if (other->step.n != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (program->step.at[i] != other->step.at[i])
+            return false;
+    return true;
 }
 
 /* Of the best form that orders were searched for, the one that it was made of, and that one's pairs
