@@ -7,6 +7,7 @@
 
 #include "base/diag.h"
 #include "base/vec.h"
+#include "cli/manifest_file.h"
 #include "cli/values.h"
 #include "pipeline/numbers.h"
 
@@ -23,11 +24,7 @@ static _Noreturn void fail_budgets(const char *path, const char *what,
 static json_t *load(Arena *arena, const char *path)
 {
     json_error_t error;
-    File *file = file_open(arena, path, LOAD_STREAM);
-    char *text = arena_alloc(arena, (size_t)file->size + 1);
-    file_read(file, 0, text, (size_t)file->size);
-    json_t *all = json_loadb(text, (size_t)file->size, 0, &error);
-    file_close(file);
+    json_t *all = json_read(arena, path, &error);
     if (!all)
         fail_budgets(path, "is no JSON", error.text);
     return all;
