@@ -23,8 +23,20 @@
 #ifndef MODEL_HAS_REGIONS /* several memories instead of one arena */
 #define MODEL_HAS_REGIONS 0
 #endif
+#ifndef MODEL_SLICED /* there is a run in slices */
+#define MODEL_SLICED 0
+#endif
+#ifndef MODEL_SHARED /* there is a run on several threads */
+#define MODEL_SHARED 0
+#endif
+#ifndef MODEL_WAITS /* a run waits for rows, or for the next slice */
+#define MODEL_WAITS 0
+#endif
 #ifndef MODEL_BY_ROWS /* an input comes row by row */
 #define MODEL_BY_ROWS 0
+#endif
+#ifndef MODEL_HAS_STATES /* bytes of the arena survive from run to run */
+#define MODEL_HAS_STATES 1
 #endif
 #ifndef MODEL_HAS_SEGMENTS /* some steps run row by row */
 #define MODEL_HAS_SEGMENTS 1

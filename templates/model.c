@@ -11,6 +11,8 @@ void MODEL_ON_STEP(int32_t step);
 #include "inlay.h"
 #include "inlay_weights.h"
 #include "inlay_blob.h"
+#include "inlay_slices.h"
+#include "inlay_threads.h"
 #include "kernels/pushed.h"
 //@ }
 #if MODEL_WEIGHTS_BYTES
@@ -85,6 +87,16 @@ static const uint8_t list0[] = { 0 };
 static const inlay_segment segments[] = {
 //@ segments {
     { .first = 0, .count = 1, .period = 1, .repeats = 1, .list = list0 },
+//@ }
+};
+
+#endif
+#if MODEL_SHARED
+/* Steps that threads share, and where they have scratch, the operands of each thread but the first.
+ */
+static const inlay_split splits[] = {
+//@ splits {
+    { .step = 0 },
 //@ }
 };
 
@@ -208,6 +220,13 @@ static int take_values(model_frame *frame, const model_inputs *in, const model_o
     return wrong ? MODEL_E_ARG : MODEL_OK;
 }
 
+#if MODEL_WAITS
+/* Of the arena: where the run stands that waits. */
+//@ run_state {
+enum { RUN_STATE = 240, ROW_STEP = 0 };
+//@ }
+
+#endif
 #if MODEL_BY_ROWS
 /* Begins a run, or, with a row, goes on with it: the awaited row is there. */
 static int go_on(model_frame *frame, model_memory *arena, const model_inputs *in,
@@ -216,9 +235,7 @@ static int go_on(model_frame *frame, model_memory *arena, const model_inputs *in
     int error = take_arena(frame, arena);
     if (!error)
         error = take_values(frame, in, out);
-//@ go_on {
-    return error ? error : inlay_go_on(&model_steps, frame->base, 240u, 0, row);
-//@ }
+    return error ? error : inlay_go_on(&model_steps, frame->base, RUN_STATE, ROW_STEP, row);
 }
 
 void *model_input_row(model_memory *arena)
@@ -226,9 +243,7 @@ void *model_input_row(model_memory *arena)
     model_frame frame;
     if (!arena || take_arena(&frame, arena))
         return NULL;
-//@ input_row {
-    return inlay_input_row(&model_steps, frame.base, 240u, 0);
-//@ }
+    return inlay_input_row(&model_steps, frame.base, RUN_STATE, ROW_STEP);
 }
 
 #if MODEL_HAS_WEIGHTS
@@ -311,6 +326,103 @@ int model_run(model_memory *arena, const model_inputs *in, const model_outputs *
     return error ? error : run_all(frame.base);
 }
 #endif
+#endif
+#if MODEL_SHARED
+
+static int run_shared(model_frame *frame, model_memory *arena, const model_inputs *in,
+        const model_outputs *out, model_parallel *parallel, void *context)
+{
+    const inlay_team team = { splits, (int32_t)(sizeof splits / sizeof *splits), MODEL_THREADS,
+                              parallel, context };
+    int error = parallel ? take_arena(frame, arena) : MODEL_E_ARG;
+    if (!error)
+        error = take_values(frame, in, out);
+    return error ? error : inlay_run_team(&model_steps, frame->base, &team);
+}
+
+#if MODEL_HAS_WEIGHTS
+int model_run_mt_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out, model_parallel *parallel, void *context)
+{
+    model_frame frame;
+    const int error = take_weights(&frame, weights);
+    return error ? error : run_shared(&frame, arena, in, out, parallel, context);
+}
+#if !MODEL_WEIGHTS_APART
+
+int model_run_mt(model_memory *arena, const model_inputs *in, const model_outputs *out,
+        model_parallel *parallel, void *context)
+{
+    return model_run_mt_with(model_weights_data, arena, in, out, parallel, context);
+}
+#endif
+#else
+int model_run_mt(model_memory *arena, const model_inputs *in, const model_outputs *out,
+        model_parallel *parallel, void *context)
+{
+    model_frame frame;
+    return run_shared(&frame, arena, in, out, parallel, context);
+}
+#endif
+#endif
+#if MODEL_SLICED
+
+int model_begin(model_memory *arena)
+{
+    model_frame frame;
+    const int error = take_arena(&frame, arena);
+    if (!error)
+        inlay_slices_begin(&model_steps, frame.base, RUN_STATE);
+    return error;
+}
+
+static int go_on_for(model_frame *frame, model_memory *arena, const model_inputs *in,
+        const model_outputs *out, int32_t units)
+{
+    int error = take_arena(frame, arena);
+    if (!error)
+        error = take_values(frame, in, out);
+    return error ? error : inlay_slice(&model_steps, frame->base, RUN_STATE, units);
+}
+
+#if MODEL_HAS_WEIGHTS
+int model_step_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out, int32_t units)
+{
+    model_frame frame;
+    const int error = take_weights(&frame, weights);
+    return error ? error : go_on_for(&frame, arena, in, out, units);
+}
+#if !MODEL_WEIGHTS_APART
+
+int model_step(model_memory *arena, const model_inputs *in, const model_outputs *out,
+        int32_t units)
+{
+    return model_step_with(model_weights_data, arena, in, out, units);
+}
+#endif
+#else
+int model_step(model_memory *arena, const model_inputs *in, const model_outputs *out,
+        int32_t units)
+{
+    model_frame frame;
+    return go_on_for(&frame, arena, in, out, units);
+}
+#endif
+#endif
+#if MODEL_HAS_STATES
+
+int model_reset(model_memory *arena)
+{
+    model_frame frame;
+    const int error = take_arena(&frame, arena);
+    if (error)
+        return error;
+//@ reset {
+    memset((unsigned char *)frame.base[INLAY_ARENA] + MODEL_STATE0_OFFSET, 0, MODEL_STATE0_SIZE);
+//@ }
+    return MODEL_OK;
+}
 #endif
 #if !MODEL_HAS_REGIONS
 

@@ -49,6 +49,15 @@ static const char *const MODEL_OUT0_LABELS[] = {
 };
 //@ }
 #endif
+#if MODEL_HAS_STATES
+
+/* What survives from run to run: results that are inputs of the next one, where they lie in the
+ * arena. Their bytes may be saved between runs, and put back there. */
+//@ states {
+#define MODEL_STATE0_OFFSET 64u
+#define MODEL_STATE0_SIZE 12u
+//@ }
+#endif
 
 /* What a run returns. */
 enum {
@@ -59,6 +68,9 @@ enum {
     MODEL_E_INDEX = 4,  /* an index read at run time lies outside its tensor */
 #if MODEL_BY_ROWS
     MODEL_MORE = 5,     /* no error: the next row of the input is awaited */
+#endif
+#if MODEL_SLICED
+    MODEL_MORE = 5,     /* no error: the run is not done, model_step() goes on */
 #endif
     MODEL_E_CHECK = 6,  /* built with -DINLAY_CHECK: a row that a step needs is not in the arena */
     MODEL_E_WEIGHTS = 7, /* the weights are those of another model or layout, cut off or damaged */
@@ -109,9 +121,16 @@ typedef struct {
 int model_init(void *arena, size_t size);
 
 #endif
+#if MODEL_HAS_STATES
+/* Before the first run, and wherever a sequence begins anew: all states become zeros. Between runs
+ * their bytes must not change, all others may; after a run that failed they are not known. */
+int model_reset(model_memory *arena);
+
+#endif
 /* Computes the outputs from the inputs. All working memory is `arena`; what it holds before and
- * after does not matter, but for inputs and results that lie in it. Buffers may not overlap. No
- * heap, no mutable static data: calls in different arenas may run at once. */
+ * after does not matter, but for what lies in it that a caller knows of: inputs, results, states.
+ * Buffers may not overlap. No heap, no mutable static data: calls in different arenas may run at
+ * once. */
 #if MODEL_BY_ROWS
 /* One input comes row by row: model_start() begins a run. As long as it or model_push() returns
  * MODEL_MORE, write the next row to the address that model_input_row() gives, and call
@@ -135,6 +154,37 @@ int model_push(model_memory *arena, const model_inputs *in, const model_outputs 
 int model_run(model_memory *arena, const model_inputs *in, const model_outputs *out);
 
 #endif
+#endif
+#if MODEL_SHARED
+/* The same run on threads that the caller has: `parallel` gets a number of parts, n, and calls
+ * work(job, k) for each k from 0 to n - 1, in any order, some at a time or none, and comes back
+ * when all are done. `context` is handed to it. Results are those of model_run(), bit for bit. */
+//@ threads {
+#define MODEL_THREADS 2 /* parts at most */
+//@ }
+typedef void model_parallel(void *context, int n, void (*work)(void *job, int k), void *job);
+#if !MODEL_WEIGHTS_APART
+int model_run_mt(model_memory *arena, const model_inputs *in, const model_outputs *out,
+        model_parallel *parallel, void *context);
+#endif
+
+#endif
+#if MODEL_SLICED
+/* The same run in slices, for a loop that has other work: model_begin() begins it (inputs in the
+ * arena are written before), and each model_step() makes up to `units` of the units that it
+ * consists of, most of them rows of results. MODEL_MORE: call it again, with the same buffers;
+ * any other code ends the run; after MODEL_OK the results are there. Until then the arena is the
+ * run's, and inputs must not change. To give it up, begin anew. */
+//@ units {
+#define MODEL_UNITS 3     /* of a run; where there are loops, of one that makes each round once */
+#define MODEL_UNIT_MACS 4 /* multiplications of the largest unit */
+//@ }
+int model_begin(model_memory *arena);
+#if !MODEL_WEIGHTS_APART
+int model_step(model_memory *arena, const model_inputs *in, const model_outputs *out,
+        int32_t units);
+#endif
+
 #endif
 #if MODEL_WEIGHTS_OBJECT
 /* The weights are in model_weights.o: link it like the object of any source file. */
@@ -161,6 +211,14 @@ int model_push_with(const void *weights, model_memory *arena, const model_inputs
 #else
 int model_run_with(const void *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out);
+#if MODEL_SHARED
+int model_run_mt_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out, model_parallel *parallel, void *context);
+#endif
+#if MODEL_SLICED
+int model_step_with(const void *weights, model_memory *arena, const model_inputs *in,
+        const model_outputs *out, int32_t units);
+#endif
 #endif
 
 #if MODEL_WEIGHTS_BLOB

@@ -88,6 +88,8 @@ static const char ***list_of(Options *options, const char *key)
         return &options->io;
     if (!strcmp(key, "preprocess"))
         return &options->preprocess;
+    if (!strcmp(key, "state"))
+        return &options->state;
     return NULL;
 }
 

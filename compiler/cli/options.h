@@ -45,6 +45,7 @@ typedef struct OptionRow {
 typedef struct OptionRule {
     const char *command, *option, *other;
     enum { RULE_NEEDS, RULE_EXCLUDES } kind;
+    const char *value; /* that it needs of the other, a choice; NULL: any */
 } OptionRule;
 
 const Command *command_rows(int *count);

@@ -16,7 +16,7 @@ typedef struct Parser {
     int words, at;
     const OptionRow *row;
     int rows;
-    uint64_t given; /* a bit for each row */
+    bool *given; /* by row */
     const char **operand;
     int operands; /* the command's own name is the first of them in the text, but not here */
     const Command *command, *asked; /* asked: by --help or --version */
@@ -155,10 +155,10 @@ static void keep_shaping(const Parser *parser, const OptionRow *r,
 /* `value` is NULL for options that take none. */
 static void set(Parser *parser, const OptionRow *r, const char *value)
 {
-    const uint64_t bit = UINT64_C(1) << (r - parser->row);
-    if ((parser->given & bit) && value && r->kind != OPTION_LIST)
+    bool *given = parser->given + (r - parser->row);
+    if (*given && value && r->kind != OPTION_LIST)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "--%s is given twice", r->name);
-    parser->given |= bit;
+    *given = true;
     if (r->check)
         r->check(parser->arena, value);
     keep_shaping(parser, r, value);
@@ -274,7 +274,7 @@ static void check_commands(const Parser *parser)
     int count;
     const int place = (int)(parser->command - command_rows(&count));
     for (int i = 0; i < parser->rows; i++)
-        if ((parser->given >> i & 1) && !(parser->row[i].commands >> place & 1))
+        if (parser->given[i] && !(parser->row[i].commands >> place & 1))
             fail_at(STATUS_USAGE, LOC_NONE,
                     arena_printf(
                         parser->arena,
@@ -288,7 +288,22 @@ static void check_commands(const Parser *parser)
 static bool is_given(const Parser *parser, const char *name)
 {
     const OptionRow *r = find_row(parser, name, strlen(name));
-    return parser->given >> (r - parser->row) & 1;
+    return parser->given[r - parser->row];
+}
+
+/* Has the other option the value that the rule asks for? */
+static bool has_value(const Parser *parser, const OptionRule *rule)
+{
+    const OptionRow *row = parser->row;
+    int taken;
+    if (!is_given(parser, rule->other))
+        return false;
+    if (!rule->value)
+        return true;
+    while (strcmp(row->name, rule->other) != 0)
+        row++;
+    memcpy(&taken, (const char *)parser->options + row->at, sizeof taken);
+    return !strcmp(row->choice[taken - row->first], rule->value);
 }
 
 static void check_rules(const Parser *parser)
@@ -299,12 +314,13 @@ static void check_rules(const Parser *parser)
         if ((rule->command && strcmp(rule->command, parser->command->name)) ||
             !is_given(parser, rule->option))
             continue;
-        const bool other = is_given(parser, rule->other);
-        if (rule->kind == RULE_NEEDS && !other)
+        const char *value = rule->value;
+        if (rule->kind == RULE_NEEDS && !has_value(parser, rule))
             fail_at(STATUS_USAGE, LOC_NONE, NULL,
-                    "%s --%s is of no use without --%s", parser->command->name,
-                    rule->option, rule->other);
-        if (rule->kind == RULE_EXCLUDES && other)
+                    "%s --%s is of no use without --%s%s%s",
+                    parser->command->name, rule->option, rule->other,
+                    value ? "=" : "", value ? value : "");
+        if (rule->kind == RULE_EXCLUDES && is_given(parser, rule->other))
             fail_at(STATUS_USAGE, LOC_NONE, NULL,
                     "%s takes --%s or --%s, not both", parser->command->name,
                     rule->option, rule->other);
@@ -350,24 +366,31 @@ static void set_operands(Parser *parser)
         o->manifest = parser->operand[0];
 }
 
+static Parser parser_of(Arena *arena, Options *options, const Words *words)
+{
+    Parser parser = {
+        .arena = arena,
+        .options = options,
+        .word = words->at,
+        .words = words->n,
+        .at = 1,
+    };
+    parser.row = option_rows(&parser.rows);
+    parser.given = NEW_ARRAY(arena, bool, parser.rows);
+    parser.operand = NEW_ARRAY(arena, const char *, words->n + 1);
+    return parser;
+}
+
 const Command *options_parse(Arena *a, Options *o, int argc, char *const *argv)
 {
     const Words words = response_words(a, argc, argv);
-    Parser parser = {
-        .arena = a,
-        .options = o,
-        .word = words.at,
-        .words = words.n,
-        .at = 1,
-    };
+    Parser parser = parser_of(a, o, &words);
     *o = (Options){
         .word = argv,
         .words = argc,
         .all_words = words.at,
         .response = words.file,
     };
-    parser.row = option_rows(&parser.rows);
-    parser.operand = NEW_ARRAY(a, const char *, words.n + 1);
     parse_words(&parser);
     if (parser.asked) {
         o->topic = parser.command ? parser.command->name : NULL;

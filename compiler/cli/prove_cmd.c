@@ -77,6 +77,7 @@ static void take_options(const Claim *claim, Options *taken)
     taken->dim = claim->dim;
     taken->without = claim->without;
     taken->io = claim->io;
+    taken->state = claim->state;
     taken->preprocess = claim->preprocess;
     taken->hash_model = claim->model_sha256 != NULL;
 }

@@ -43,10 +43,22 @@ void value_top(Arena *arena, const char *value)
     (void)value_read_top(value);
 }
 
+void value_count(Arena *arena, const char *value)
+{
+    (void)arena;
+    (void)value_read_count(value);
+}
+
 void value_dim(Arena *arena, const char *value)
 {
     char *name;
     (void)value_read_dimension(value_divide(arena, value, &name));
+}
+
+void value_threads(Arena *arena, const char *value)
+{
+    (void)arena;
+    (void)value_read_threads(value);
 }
 
 void value_effort(Arena *arena, const char *value)
@@ -63,6 +75,16 @@ int64_t value_read_top(const char *text)
         fail_at(STATUS_USAGE, LOC_NONE, "how many to print: --top 5",
                 "--top: \"%s\" is no number from 1 on", text);
     return top;
+}
+
+uint32_t value_read_count(const char *text)
+{
+    int64_t number;
+    const char *end = number_read(text, UINT32_MAX, &number);
+    if (!end || *end)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "\"%s\" is no number below 2^32",
+                text);
+    return (uint32_t)number;
 }
 
 double value_read_tolerance(const char *text)

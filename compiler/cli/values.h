@@ -9,10 +9,11 @@
 typedef void OptionCheck(Arena *arena, const char *value);
 
 OptionCheck value_pair, value_shape, value_dim, value_batch, value_top,
-    value_pass, value_optional_pass, value_target, value_effort,
-    value_tolerance, value_preprocess;
+    value_count, value_pass, value_optional_pass, value_target, value_threads,
+    value_effort, value_tolerance, value_preprocess;
 
 int64_t value_read_top(const char *text);
+uint32_t value_read_count(const char *text);
 double value_read_tolerance(const char *text);
 
 #endif

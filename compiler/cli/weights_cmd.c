@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/state.h"
 #include "cli/manifest_file.h"
 #include "emit/blob_read.h"
 #include "emit/text.h"
@@ -82,8 +83,7 @@ static void check_layout(Compile *compile, const BlobFile *blob,
                 blob->layout, code.layout);
 }
 
-/* So many file operands, or up to `most`. */
-static int count_files(Compile *compile, int least, int most, const char *form)
+int weights_files(Compile *compile, int least, int most, const char *form)
 {
     const char **file = compile->options->operand + 1;
     int count = 0;
@@ -94,14 +94,45 @@ static int count_files(Compile *compile, int least, int most, const char *form)
     return count;
 }
 
+File *weights_new_file(Compile *compile, const char *path, const File *from)
+{
+    File *old = file_try(&compile->arena, path);
+    if (old) {
+        const FileState there = file_state(old);
+        const FileState own = file_state(from);
+        file_close(old);
+        if (there.device == own.device && there.node == own.node)
+            fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                    "-o: %s is the file that is read", path);
+    }
+    return file_create(&compile->arena, path);
+}
+
+/* What stands behind the weights. */
+static void print_notes(Compile *compile, const BlobFile *blob)
+{
+    const BlobNotes *notes = &blob->notes;
+    Pieces *to = &compile->results;
+    if (notes->counter.tag)
+        pieces_print(to, "counter  %" PRIu32 "\n", notes->counter.number);
+    if (notes->golden.tag)
+        pieces_print(to, "golden   %" PRIu32 " bytes\n", notes->golden.size);
+    if (notes->signature.tag)
+        pieces_print(to,
+                     "signed   with key %" PRIu32 ", %" PRIu32
+                     " bytes, not compared with any key\n",
+                     notes->signature.number, notes->signature.size);
+}
+
 static void verify(Compile *compile)
 {
     const char **file = compile->options->operand + 1;
-    count_files(compile, 1, 1, "verify FILE.blob [--for NAME.json]");
+    weights_files(compile, 1, 1, "verify FILE.blob [--for NAME.json]");
     const BlobFile blob = open_blob(compile, *file);
     check_layout(compile, &blob, *file);
     pieces_print(&compile->results, "%s: whole, %" PRIu64 " bytes of weights\n",
                  *file, blob.weights);
+    print_notes(compile, &blob);
 }
 
 /* Those of the list that lie in the blob, or in the code. */
@@ -124,7 +155,7 @@ static void info(Compile *compile)
 {
     const char **file = compile->options->operand + 1;
     Pieces *to = &compile->results;
-    count_files(compile, 1, 1, "info FILE.blob [--for NAME.json]");
+    weights_files(compile, 1, 1, "info FILE.blob [--for NAME.json]");
     const BlobFile blob = open_blob(compile, *file);
     check_layout(compile, &blob, *file);
     pieces_print(to,
@@ -135,6 +166,7 @@ static void info(Compile *compile)
                  blob.layout, blob.weights, blob.begin, blob.sum,
                  (blob.weights + INLAY_BLOB_BLOCK - 1) / INLAY_BLOB_BLOCK,
                  INLAY_BLOB_BLOCK);
+    print_notes(compile, &blob);
     if (!compile->options->code)
         return;
     const FieldCode code = field_code(compile);
@@ -199,7 +231,7 @@ static void diff(Compile *compile)
     const char **file = compile->options->operand + 1;
     size_t changes = 0;
     Pair pair;
-    count_files(compile, 2, 2, "diff OLD.blob NEW.blob --for NAME.json");
+    weights_files(compile, 2, 2, "diff OLD.blob NEW.blob --for NAME.json");
     const FieldCode code = field_code(compile);
     for (int i = 0; i < 2; i++) {
         pair.blob[i] = open_blob(compile, file[i]);
@@ -219,13 +251,8 @@ static void diff(Compile *compile)
 static void copy_bytes(Compile *compile, const BlobFile *blob, uint64_t from,
                        uint64_t n)
 {
-    uint8_t *window = arena_buffer(&compile->arena, WINDOW);
-    File *to = file_create(&compile->arena, compile->options->output);
-    for (uint64_t done = 0; done < n; done += WINDOW) {
-        const size_t k = n - done < WINDOW ? (size_t)(n - done) : WINDOW;
-        file_read(blob->file, blob->begin + from + done, window, k);
-        file_write(to, done, window, k);
-    }
+    File *to = weights_new_file(compile, compile->options->output, blob->file);
+    file_copy(&compile->arena, blob->file, blob->begin + from, n, to, 0);
     file_close(to);
 }
 
@@ -247,7 +274,7 @@ static void extract(Compile *compile)
     static const char form[] =
         "extract FILE.blob [NUMBER --for NAME.json] -o FILE";
     const char **file = compile->options->operand + 1;
-    const int files = count_files(compile, 1, 2, form);
+    const int files = weights_files(compile, 1, 2, form);
     if (!compile->options->output)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "inlay weights %s", form);
     const BlobFile blob = open_blob(compile, *file);
@@ -268,19 +295,39 @@ static void extract(Compile *compile)
 typedef struct Verb {
     const char *name;
     void (*run)(Compile *compile);
+    enum { PLAIN, PACKS, SIGNS } kind;
 } Verb;
+
+/* What only some verbs take. */
+static void check_options(const Options *options, const Verb *verb)
+{
+    const bool packs = options->counter || options->golden;
+    if ((packs && verb->kind != PACKS) || (options->key && verb->kind != SIGNS))
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "weights %s takes no --%s",
+                verb->name,
+                !packs || verb->kind == PACKS ? "key" : "counter or --golden");
+}
 
 void cmd_weights(Compile *compile)
 {
     static const Verb verbs[] = {
-        { "pack", weights_pack }, { "verify", verify },   { "info", info },
-        { "diff", diff },         { "extract", extract }, { NULL, NULL },
+        { "pack", weights_pack, PACKS },
+        { "verify", verify, PLAIN },
+        { "info", info, PLAIN },
+        { "diff", diff, PLAIN },
+        { "extract", extract, PLAIN },
+        { "sign-request", weights_sign_request, SIGNS },
+        { "attach-signature", weights_attach, SIGNS },
+        { NULL, NULL, PLAIN },
     };
-    static const char *const names[] = { "pack", "verify",  "info",
-                                         "diff", "extract", NULL };
+    static const char *const names[] = {
+        "pack",         "verify",           "info", "diff", "extract",
+        "sign-request", "attach-signature", NULL
+    };
     const char *asked = compile->options->operand[0];
     for (const Verb *verb = verbs; verb->name; verb++)
         if (!strcmp(verb->name, asked)) {
+            check_options(compile->options, verb);
             verb->run(compile);
             return;
         }

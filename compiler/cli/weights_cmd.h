@@ -25,7 +25,14 @@ uint64_t size_at(const json_t *object, const char *key);
 /* "conv1", weights: float32 [8,1,3,3] */
 const char *constant_text(Arena *arena, const json_t *constant);
 
+/* So many file operands, or up to `most`; 64 and the form of the verb else. */
+int weights_files(Compile *compile, int least, int most, const char *form);
+/* A file for the output, which must not be the one that is read. */
+File *weights_new_file(Compile *compile, const char *path, const File *from);
+
 /* Verbs. */
 void weights_pack(Compile *compile);
+void weights_sign_request(Compile *compile);
+void weights_attach(Compile *compile);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "cli/weights_cmd.h"
 #include "emit/blob.h"
+#include "emit/blob_notes.h"
 #include "emit/manifest.h"
 #include "emit/seal.h"
 #include "emit/tables.h"
@@ -216,17 +217,41 @@ static void compare_layouts(const Compile *compile, const FieldCode *code)
 
 /* ---- the verb ---- */
 
-static void write_file(const Compile *compile, const char *path)
+/* The notes that were asked for, behind the weights: where the last one ends. */
+static uint64_t write_notes(Arena *arena, const Options *given, File *file,
+                            File *golden)
+{
+    uint64_t at = file->size;
+    inlay_note_head head = { .tag = INLAY_NOTE_COUNTER };
+    if (given->counter) {
+        head.number = value_read_count(given->counter);
+        at = blob_note_write(arena, file, at, head, NULL);
+    }
+    if (golden) {
+        head = (inlay_note_head){ .tag = INLAY_NOTE_GOLDEN };
+        at = blob_note_write(arena, file, at, head, golden);
+    }
+    return at;
+}
+
+static uint64_t write_file(const Compile *compile, const Options *given)
 {
     char sha256[65];
-    File *file = file_create(compile->program->graph->arena, path);
+    Arena *arena = compile->program->graph->arena;
+    File *golden =
+        given->golden ? file_open(arena, given->golden, LOAD_STREAM) : NULL;
+    File *file = file_create(arena, given->output);
     weights_write_blob(compile->program, file, false, sha256);
+    const uint64_t bytes = write_notes(arena, given, file, golden);
     file_close(file);
+    file_close(golden);
+    return bytes;
 }
 
 void weights_pack(Compile *compile)
 {
-    const char *path = compile->options->output;
+    const Options *given = compile->options;
+    const char *path = given->output;
     const char **operand = compile->options->operand;
     if (!operand[1] || operand[2] || !path)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
@@ -235,8 +260,8 @@ void weights_pack(Compile *compile)
     take_options(compile, &code, operand[1]);
     compile_to(compile, STAGE_LAYOUT);
     compare_layouts(compile, &code);
-    write_file(compile, path);
+    const uint64_t bytes = write_file(compile, given);
     pieces_print(&compile->results,
-                 "%s: %" PRIu64 " bytes, for the code of %s\n", path,
-                 blob_size(compile->program), text_at(code.manifest, "name"));
+                 "%s: %" PRIu64 " bytes, for the code of %s\n", path, bytes,
+                 text_at(code.manifest, "name"));
 }

@@ -143,5 +143,6 @@ BlobFile blob_open(Arena *arena, const char *path)
     check_weights(&check);
     check_seal(&check);
     arena_release(arena, mark);
+    blob.notes = blob_notes_read(arena, blob.file, blob.begin + blob.weights);
     return blob;
 }

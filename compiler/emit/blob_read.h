@@ -3,7 +3,7 @@
 #ifndef INLAY_EMIT_BLOB_READ_H
 #define INLAY_EMIT_BLOB_READ_H
 
-#include "base/io.h"
+#include "emit/blob_notes.h"
 
 typedef struct BlobFile {
     File *file;
@@ -11,6 +11,7 @@ typedef struct BlobFile {
     uint64_t begin;   /* where the weights begin */
     uint64_t weights; /* bytes of them, their seal included */
     uint32_t sum;     /* the seal's CRC-32, of all weights */
+    BlobNotes notes;
 } BlobFile;
 
 /* Opens and checks all of it: 65 where it is none, cut off or damaged. */

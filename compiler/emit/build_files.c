@@ -7,6 +7,7 @@
 #include "base/diag.h"
 #include "emit/former.h"
 #include "emit/golden.h"
+#include "emit/interface.h"
 #include "emit/rust.h"
 #include "emit/template.h"
 
@@ -230,6 +231,18 @@ static const char *const kind_conditions[] = {
 
 enum { KINDS = sizeof kind_conditions / sizeof *kind_conditions };
 
+/* Those, and one for each kind; ended by one without a name. */
+static const Condition *with_kinds(Arena *arena, const Condition *all,
+                                   size_t count, unsigned kinds)
+{
+    Condition *list = NEW_ARRAY(arena, Condition, count + KINDS + 1);
+    memcpy(list, all, count * sizeof *all);
+    for (int i = CMAKE; i < KINDS; i++)
+        list[count + (size_t)i - CMAKE] =
+            (Condition){ kind_conditions[i], kinds >> i & 1 };
+    return list;
+}
+
 static const Condition *conditions_of(const Golden *golden, unsigned kinds)
 {
     const Emitter *emitter = golden->emitter;
@@ -239,20 +252,16 @@ static const Condition *conditions_of(const Golden *golden, unsigned kinds)
         { "MODEL_HAS_WEIGHTS", has_weights(emitter) },
         { "MODEL_WEIGHTS_APART", weights_apart(emitter) },
         { "MODEL_WEIGHTS_BLOB", weights_blob(emitter) },
+        { "MODEL_HAS_SLOTS", has_slots(emitter) },
         { "MODEL_WEIGHTS_SOURCE", linked && form != WEIGHTS_OBJ },
         { "MODEL_WEIGHTS_INCLUDED", linked && form == WEIGHTS_INCBIN },
         { "MODEL_WEIGHTS_OBJECT", weights_object(emitter) },
         { "MODEL_HAS_REGIONS", has_regions(emitter) },
         { "MODEL_BY_ROWS", program_pushed(emitter->program) != NULL },
+        { "MODEL_HAS_STATES", has_states(emitter) },
         { "MODEL_HAS_EXAMPLE", golden->result && kinds & BIT(EXAMPLE) },
     };
-    const size_t count = sizeof all / sizeof *all;
-    Condition *list = NEW_ARRAY(emitter->arena, Condition, count + KINDS + 1);
-    memcpy(list, all, sizeof all);
-    for (int i = CMAKE; i < KINDS; i++)
-        list[count + (size_t)i - CMAKE] =
-            (Condition){ kind_conditions[i], kinds >> i & 1 };
-    return list;
+    return with_kinds(emitter->arena, all, sizeof all / sizeof *all, kinds);
 }
 
 static const Word *words_of(const Emitter *emitter)
@@ -273,11 +282,13 @@ static const Word *words_of(const Emitter *emitter)
     return list;
 }
 
-void build_files_emit(Program *program, Output *output, const char *name,
-                      WeightsForm form, unsigned asked)
+void build_files_emit(Program *program, Output *output,
+                      const SourceFacts *facts, unsigned asked)
 {
     const unsigned kinds = kinds_asked(asked);
-    const Emitter emitter = emitter_new(program, name, form);
+    const char *name = facts->name;
+    Emitter emitter = emitter_new(program, name, facts->form);
+    emitter.slots = facts->slots;
     Golden golden = { .emitter = &emitter };
     if (kinds & (BIT(EXAMPLE) | BIT(ARDUINO)))
         golden = golden_run(&emitter, program);

@@ -4,15 +4,15 @@
 #ifndef INLAY_EMIT_BUILD_FILES_H
 #define INLAY_EMIT_BUILD_FILES_H
 
-#include "emit/emitter.h"
+#include "emit/source.h"
 
 /* Build systems and parts that --emit names, as bits in this order; ended by NULL. */
 extern const char *const build_kinds[];
 
 /* Writes the files of these kinds (0: the usual ones). What is in the folder under such a name and
  * was not written by an earlier compile stays, with a note. */
-void build_files_emit(Program *program, Output *output, const char *name,
-                      WeightsForm form, unsigned kinds);
+void build_files_emit(Program *program, Output *output,
+                      const SourceFacts *facts, unsigned kinds);
 
 /* Can a compile of that name have written the file? */
 bool build_files_name(Arena *arena, const char *file, const char *name);

@@ -15,14 +15,6 @@ static const Tensor *arena_root(const Operand *operand, int64_t *at)
     return root->storage == STORE_ARENA ? root : NULL;
 }
 
-/* Bytes that an operand's tensor takes: a ring has fewer rows than the tensor. */
-static int64_t extent_of(const Operand *operand, const Tensor *root)
-{
-    if (operand->ring)
-        return operand->ring * operand->row_bytes;
-    return tensor_bytes(root);
-}
-
 /* ---- what the C compiler checks ---- */
 
 Text check_asserts(const Emitter *emitter)
@@ -43,7 +35,7 @@ static void put_placed(Text *text, const Emitter *emitter, const Step *step,
                        const Operand *operand, const Tensor *root)
 {
     text_print(text, "PLACED(%d, %" PRId64 "u, %" PRId64 "u, %s); /* ",
-               root->id, root->offset, extent_of(operand, root),
+               root->id, root->offset, operand_extent(operand, root),
                memory_macro(emitter, root->region));
     if (operand->scratch) {
         text_print(text, "scratch of step %d: ", step->index);
@@ -209,7 +201,7 @@ static Life *find_lives(Arena *arena, const Program *program)
             const Tensor *root = arena_root(operand, &at);
             if (!root || operand->scratch)
                 continue;
-            const int64_t extent = extent_of(operand, root);
+            const int64_t extent = operand_extent(operand, root);
             life[root->id] = (Life){ root, (int32_t)i, extent };
         }
     }
@@ -254,6 +246,8 @@ static void put_last_lives(Text *text, const Emitter *emitter)
             life[graph->input.at[i]->id].tensor = NULL;
     for (size_t i = 0; i < graph->output.n; i++)
         life[graph->output.at[i]->id].tensor = NULL;
+    for (size_t i = 0; i < graph->state.n; i++)
+        life[graph->input.at[graph->state.at[i].in]->id].tensor = NULL;
     const int ids =
         has_jumps(program) ? 0 : graph_root(program->graph)->next_id;
     for (int i = 0; i < ids; i++)

@@ -14,6 +14,7 @@ typedef struct Emitter {
     const char *upper; /* the same in capital letters */
     WeightsForm form;
     const char *model_sha256; /* "": not asked for */
+    bool slots;               /* the runtime's slots are asked for */
     const Step **maker; /* by tensor: the first step that writes it, or NULL */
 } Emitter;
 
@@ -41,6 +42,12 @@ static inline bool weights_apart(const Emitter *emitter)
 static inline bool weights_blob(const Emitter *emitter)
 {
     return has_weights(emitter) && emitter->form == WEIGHTS_BLOB;
+}
+
+/* Do slots in flash keep them? */
+static inline bool has_slots(const Emitter *emitter)
+{
+    return weights_blob(emitter) && emitter->slots;
 }
 
 /* Do some constants stay in the code? */

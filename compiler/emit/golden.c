@@ -226,7 +226,8 @@ static bool is_little_work(const Program *program)
 static bool is_plain_call(const Emitter *emitter)
 {
     return !weights_apart(emitter) && !inputs_inside(emitter) &&
-           !outputs_inside(emitter) && !program_pushed(emitter->program);
+           !outputs_inside(emitter) && !program_pushed(emitter->program) &&
+           !has_states(emitter);
 }
 
 static void **buffers_of(Arena *arena, Tensor *const *tensor, size_t count)

@@ -49,23 +49,38 @@ static size_t count_inside(const Values *values)
     return found;
 }
 
+/* Are there members of the caller's structure: values that are no states? */
+static bool has_members(const Values *values)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (!values->tensor[i]->state)
+            return true;
+    return false;
+}
+
 static bool comes_by_row(const Emitter *emitter, const Tensor *tensor)
 {
     const Step *step = program_pushed(emitter->program);
     return step && step->operand[0].tensor == tensor;
 }
 
+bool has_states(const Emitter *emitter)
+{
+    return emitter->program->graph->state.n != 0;
+}
+
 bool inputs_inside(const Emitter *emitter)
 {
     const Values inputs = inputs_of(emitter);
     const size_t by_row = program_pushed(emitter->program) ? 1 : 0;
-    return count_inside(&inputs) > by_row;
+    const size_t states = emitter->program->graph->state.n;
+    return count_inside(&inputs) > by_row + states;
 }
 
 bool outputs_inside(const Emitter *emitter)
 {
     const Values outputs = outputs_of(emitter);
-    return count_inside(&outputs) > 0;
+    return count_inside(&outputs) > emitter->program->graph->state.n;
 }
 
 bool has_buffers(const Emitter *emitter)
@@ -297,6 +312,70 @@ Text interface_rows(const Emitter *emitter)
     return text;
 }
 
+Text interface_units(const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    Text text = text_new(emitter->arena);
+    text_print(&text,
+               "#define %s_UNITS %" PRId64
+               " /* of a run; where there are loops, of one that makes each "
+               "round once */\n#define %s_UNIT_MACS %" PRId64
+               " /* multiplications of the largest unit */\n",
+               emitter->upper, program_units(program), emitter->upper,
+               program_unit_macs(program));
+    return text;
+}
+
+Text interface_threads(const Emitter *emitter)
+{
+    Text text = text_new(emitter->arena);
+    text_print(&text, "#define %s_THREADS %d /* parts at most */\n",
+               emitter->upper, emitter->program->plan.threads);
+    return text;
+}
+
+/* ---- states ---- */
+
+static const Tensor *state_input(const Graph *graph, size_t i)
+{
+    return graph->input.at[graph->state.at[i].in];
+}
+
+Text interface_states(const Emitter *emitter)
+{
+    const Graph *graph = emitter->program->graph;
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < graph->state.n; i++) {
+        const State *state = graph->state.at + i;
+        const Tensor *input = state_input(graph, i);
+        const char *start = arena_printf(emitter->arena, "#define %s_STATE%zu",
+                                         emitter->upper, i);
+        text_print(&text, "%s_OFFSET %" PRId64 "u     /* ", start,
+                   input->offset);
+        text_comment(&text, input->name);
+        text_print(&text, ": in%zu of a run is out%zu of the run before */\n",
+                   state->in, state->out);
+        text_print(&text, "%s_SIZE %" PRId64 "u     /* bytes */\n", start,
+                   tensor_bytes(input));
+    }
+    return text;
+}
+
+Text interface_reset(const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < program->graph->state.n; i++) {
+        const Tensor *input = state_input(program->graph, i);
+        text_print(&text,
+                   "    memset((unsigned char *)frame.base[%d] + "
+                   "%s_STATE%zu_OFFSET, 0, %s_STATE%zu_SIZE);\n",
+                   program_base(program, input), emitter->upper, i,
+                   emitter->upper, i);
+    }
+    return text;
+}
+
 /* ---- members ---- */
 
 Text interface_arenas(const Emitter *emitter)
@@ -328,6 +407,8 @@ static void put_member(Text *text, const Emitter *emitter, const Values *values,
                        size_t i, const char *constant)
 {
     const Tensor *tensor = values->tensor[i];
+    if (tensor->state)
+        return;
     text_print(text, "    %s%s *%s%zu;  /* ", constant,
                dtype_ctype(tensor->dtype), values->kind, i);
     text_comment(text, tensor->name);
@@ -352,7 +433,7 @@ Text interface_inputs(const Emitter *emitter)
     Text text = text_new(emitter->arena);
     for (size_t i = 0; i < inputs.count; i++)
         put_member(&text, emitter, &inputs, i, "const ");
-    if (!inputs.count)
+    if (!has_members(&inputs))
         text_put(&text,
                  "    const void *none; /* the model has no inputs */\n");
     return text;
@@ -371,6 +452,8 @@ Text interface_outputs(const Emitter *emitter)
                        "dimensions; may be NULL */\n",
                        i, tensor->shape.rank);
     }
+    if (outputs.count && !has_members(&outputs))
+        text_put(&text, "    void *none; /* all results are states */\n");
     return text;
 }
 
@@ -409,7 +492,9 @@ static void put_pointers(Text *text, const Values *values)
 {
     const bool some_given = count_inside(values) < values->count;
     const char *kind = values->kind;
-    for (size_t i = 0; i < values->count; i++)
+    for (size_t i = 0; i < values->count; i++) {
+        if (values->tensor[i]->state)
+            continue;
         if (!is_inside(values->tensor[i]))
             text_print(text,
                        "    wrong |= missing(frame, BASE_%s%zu, %s->%s%zu);\n",
@@ -420,13 +505,14 @@ static void put_pointers(Text *text, const Values *values)
         else
             text_print(text, "    wrong |= %s && %s->%s%zu;\n", kind, kind,
                        kind, i);
+    }
 }
 
 /* The structure of the values must be there if one of them lies outside of the arena. */
 static void put_structure(Text *text, const Emitter *emitter,
                           const Values *values)
 {
-    if (!values->count)
+    if (!has_members(values))
         text_print(text, "    (void)%s;\n", values->kind);
     else if (count_inside(values) < values->count)
         text_print(text, "    if (!%s)\n        return %s_E_ARG;\n",

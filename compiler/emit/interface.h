@@ -26,6 +26,13 @@ Text interface_inputs(const Emitter *emitter);
 Text interface_outputs(const Emitter *emitter);
 /* Macros of the input that comes row by row. */
 Text interface_rows(const Emitter *emitter);
+Text interface_units(const Emitter *emitter);
+Text interface_threads(const Emitter *emitter);
+/* Does anything survive from run to run? Macros that say where, and the statements that begin anew.
+ */
+bool has_states(const Emitter *emitter);
+Text interface_states(const Emitter *emitter);
+Text interface_reset(const Emitter *emitter);
 /* Does one lie in the arena that is written before a run? Does a result? */
 bool inputs_inside(const Emitter *emitter);
 bool outputs_inside(const Emitter *emitter);

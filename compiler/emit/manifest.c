@@ -80,6 +80,26 @@ static const char *place_name(const Tensor *tensor, bool by_rows)
     return tensor->storage == STORE_ARENA ? "arena" : "caller";
 }
 
+/* Bytes of the arena that survive from run to run. */
+static json_t *state_facts(const Program *program)
+{
+    const Graph *graph = program->graph;
+    json_t *list = manifest_made(json_array());
+    for (size_t i = 0; i < graph->state.n; i++) {
+        const State *state = graph->state.at + i;
+        const Tensor *input = graph->input.at[state->in];
+        json_t *object = manifest_made(json_object());
+        manifest_set(object, "input", json_integer((json_int_t)state->in));
+        manifest_set(object, "output", json_integer((json_int_t)state->out));
+        manifest_set(object, "offset", json_integer(input->offset));
+        if (program->plan.region.n)
+            manifest_set(object, "region", json_integer(input->region));
+        manifest_set(object, "bytes", json_integer(tensor_bytes(input)));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static json_t *labels(const Graph *graph)
 {
     int64_t count;
@@ -152,7 +172,7 @@ static json_t *step(Arena *arena, const Program *program, const Step *s)
     return object;
 }
 
-static json_t *arena_facts(const Plan *plan, bool pushed)
+static json_t *arena_facts(const Plan *plan)
 {
     json_t *object = manifest_made(json_object());
     manifest_set(object, "size", json_integer(plan->arena_size));
@@ -170,10 +190,12 @@ static json_t *arena_facts(const Plan *plan, bool pushed)
         manifest_set(object, "counters",
                      json_pack("{s:I,s:I}", "offset", (json_int_t)plan->state,
                                "bytes", (json_int_t)counters));
-    if (pushed)
+    if (plan->threads)
+        manifest_set(object, "threads", json_integer(plan->threads));
+    if (plan->place_bytes)
         manifest_set(object, "run_state",
-                     json_pack("{s:I,s:i}", "offset", (json_int_t)plan->place,
-                               "bytes", PLACE_BYTES));
+                     json_pack("{s:I,s:I}", "offset", (json_int_t)plan->place,
+                               "bytes", (json_int_t)plan->place_bytes));
     return object;
 }
 
@@ -316,6 +338,8 @@ static void add_lists(Arena *arena, const ManifestFacts *facts, json_t *object)
     manifest_set(object, "const", names(arena, facts->constant, true));
     manifest_set(object, "without", names(arena, facts->without, false));
     manifest_set(object, "io", names(arena, facts->io, false));
+    if (facts->state && *facts->state)
+        manifest_set(object, "state", names(arena, facts->state, false));
     if (facts->preprocess && *facts->preprocess)
         manifest_set(object, "preprocess",
                      names(arena, facts->preprocess, false));
@@ -480,8 +504,7 @@ static void put_sizes(ManifestText *manifest, const Program *program,
 {
     const Graph *graph = program->graph;
     const Plan *plan = &program->plan;
-    const bool by_rows = program_pushed(program) != NULL;
-    manifest_key(manifest, "arena", arena_facts(plan, by_rows));
+    manifest_key(manifest, "arena", arena_facts(plan));
     put_regions(manifest, plan);
     manifest_key(manifest, "ram", ram_facts(program));
     manifest_key(manifest, "peak", peak_facts(program));
@@ -497,6 +520,8 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     manifest_key(manifest, "outputs",
                  values(program, graph->output.at, graph->out_numbers,
                         graph_results(graph)));
+    if (graph->state.n)
+        manifest_key(manifest, "states", state_facts(program));
 }
 
 static int64_t write_steps(ManifestText *manifest, const Program *program,

@@ -22,6 +22,7 @@ typedef struct ManifestFacts {
     const char *const *constant;
     const char *const *without;
     const char *const *io;
+    const char *const *state;
     const char *const *preprocess;
     const char *const *shaping; /* options that decide what the code is */
     json_t *files; /* that were written, becomes the manifest's; NULL: none */

@@ -39,14 +39,6 @@ static const char *storage_name(const Tensor *tensor)
     }
 }
 
-/* Bytes that it takes of its storage: a ring has fewer rows than the tensor. */
-static int64_t extent_of(const Operand *operand, const Tensor *tensor)
-{
-    if (operand->ring)
-        return i64_mul(operand->ring, operand->row_bytes);
-    return tensor_bytes(tensor);
-}
-
 /* Which buffer the tensor lies in. */
 static void put_storage(json_t *json, const ManifestPlan *l,
                         const Tensor *tensor)
@@ -70,7 +62,8 @@ static json_t *entry(const ManifestPlan *l, size_t i)
     put_storage(json, l, tensor);
     manifest_set(json, "offset", integer(tensor->offset));
     manifest_set(json, "bytes", integer(tensor_bytes(tensor)));
-    manifest_set(json, "extent", integer(extent_of(listed->operand, tensor)));
+    const int64_t extent = operand_extent(listed->operand, tensor);
+    manifest_set(json, "extent", integer(extent));
     if (listed->operand->scratch)
         manifest_set(json, "scratch", json_true());
     manifest_set(json, "first", integer(listed->first));
@@ -243,6 +236,8 @@ void manifest_operands(const ManifestPlan *l, json_t *json, const Step *step)
         manifest_set(json, "piece", integer(step->piece));
     manifest_set(json, "units", integer(step->units));
     manifest_set(json, "backward", json_boolean(step->backward));
+    if (step->split)
+        manifest_set(json, "split", json_true());
     manifest_set(json, "operands", operands);
 }
 

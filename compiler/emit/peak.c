@@ -240,7 +240,9 @@ static void advise_inputs(Arena *arena, Peak *peak, const Program *program)
 {
     for (size_t i = 0; i < program->graph->input.n; i++)
         for (size_t k = 0; k < peak->block.n; k++)
-            if (peak->block.at[k].block->tensor == program->graph->input.at[i])
+            if (peak->block.at[k].block->tensor ==
+                    program->graph->input.at[i] &&
+                !program->graph->input.at[i]->state)
                 advise(arena, peak,
                        arena_printf(
                            arena,

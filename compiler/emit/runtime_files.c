@@ -38,6 +38,10 @@ static Names files_used(const Emitter *emitter)
         VEC_PUSH(emitter->arena, &names, "inlay_weights.h");
     if (weights_blob(emitter))
         VEC_PUSH(emitter->arena, &names, "inlay_blob.h");
+    if (program_sliced(program))
+        VEC_PUSH(emitter->arena, &names, "inlay_slices.h");
+    if (program->plan.threads)
+        VEC_PUSH(emitter->arena, &names, "inlay_threads.h");
     for (size_t i = 0; i < program->step.n; i++) {
         const char *file = program->step.at[i]->kernel->file;
         if (!map_put(&seen, file, emitter->arena))
@@ -156,6 +160,10 @@ void runtime_copy(const Emitter *emitter, Output *output)
     Arena *arena = emitter->arena;
     Map seen = map_new(arena);
     Names todo = files_used(emitter);
+    if (has_slots(emitter)) {
+        VEC_PUSH(arena, &todo, "inlay_slots.c");
+        VEC_PUSH(arena, &todo, "inlay_signed.c");
+    }
     while (todo.n) {
         const EmbeddedFile *file = find_file(todo.at[--todo.n]);
         if (!file || map_put(&seen, file->name, arena))

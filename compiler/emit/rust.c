@@ -76,6 +76,8 @@ Text rust_arenas(const Emitter *emitter)
 static void put_member(Text *text, const Tensor *tensor, const char *kind,
                        size_t i)
 {
+    if (tensor->state)
+        return;
     text_put(text, "    /// \"");
     text_comment(text, tensor->name);
     text_put(text, "\": ");
@@ -91,7 +93,7 @@ Text rust_inputs(const Emitter *emitter)
     Text text = text_new(emitter->arena);
     for (size_t i = 0; i < graph->input.n; i++)
         put_member(&text, graph->input.at[i], "in", i);
-    if (!graph->input.n)
+    if (graph->input.n == graph->state.n)
         text_put(&text, "    pub none: *const c_void,\n");
     return text;
 }
@@ -109,5 +111,7 @@ Text rust_outputs(const Emitter *emitter)
                        "    pub out%zu_dims: *mut i64,\n",
                        i);
     }
+    if (graph->state.n && graph_results(graph) == graph->state.n)
+        text_put(&text, "    pub none: *mut c_void,\n");
     return text;
 }

@@ -54,29 +54,16 @@ static Text includes(const Emitter *emitter)
     return text;
 }
 
-/* ---- an input that comes row by row ---- */
-
-static Text go_on(const Emitter *emitter)
+/* Where a run stands that waits, in the arena, and the step that it waits for. */
+static Text run_state(const Emitter *emitter)
 {
-    const Step *step = program_pushed(emitter->program);
+    const Program *program = emitter->program;
+    const Step *step = program_pushed(program);
     Text text = text_new(emitter->arena);
+    text_print(&text, "enum { RUN_STATE = %" PRId64, program->plan.place);
     if (step)
-        text_print(&text,
-                   "    return error ? error : inlay_go_on(&%s_steps, "
-                   "frame->base, %" PRId64 "u, %d, row);\n",
-                   emitter->name, emitter->program->plan.place, step->index);
-    return text;
-}
-
-static Text input_row(const Emitter *emitter)
-{
-    const Step *step = program_pushed(emitter->program);
-    Text text = text_new(emitter->arena);
-    if (step)
-        text_print(&text,
-                   "    return inlay_input_row(&%s_steps, frame.base, %" PRId64
-                   "u, %d);\n",
-                   emitter->name, emitter->program->plan.place, step->index);
+        text_print(&text, ", ROW_STEP = %d", step->index);
+    text_put(&text, " };\n");
     return text;
 }
 
@@ -87,6 +74,14 @@ static const char *file_name(const Emitter *emitter, const char *end)
     return arena_printf(emitter->arena, "src/%s%s", emitter->name, end);
 }
 
+/* A template and its sections, as src/NAME and `end`. */
+static void write_filled(const Emitter *emitter, Output *output,
+                         Filling filling, const char *name, const char *end)
+{
+    const Text text = template_fill(emitter->arena, name, &filling);
+    output_text(output, file_name(emitter, end), text.at, text.n);
+}
+
 static void write_header(const Emitter *emitter, Output *output,
                          const Filling *common)
 {
@@ -95,16 +90,18 @@ static void write_header(const Emitter *emitter, Output *output,
         { "sizes", interface_sizes(emitter) },
         { "facts", interface_facts(emitter) },
         { "labels", interface_labels(emitter) },
+        { "states", interface_states(emitter) },
         { "arenas", interface_arenas(emitter) },
         { "inputs", interface_inputs(emitter) },
         { "outputs", interface_outputs(emitter) },
         { "rows", interface_rows(emitter) },
+        { "units", interface_units(emitter) },
+        { "threads", interface_threads(emitter) },
         { NULL, { 0 } },
     };
     Filling filling = *common;
     filling.section = sections;
-    const Text text = template_fill(emitter->arena, "model.h", &filling);
-    output_text(output, file_name(emitter, ".h"), text.at, text.n);
+    write_filled(emitter, output, filling, "model.h", ".h");
 }
 
 static void write_code(const Emitter *emitter, Output *output,
@@ -121,20 +118,20 @@ static void write_code(const Emitter *emitter, Output *output,
         { "steps", tables.steps },
         { "lists", segments.lists },
         { "segments", segments.segments },
+        { "splits", table_splits(emitter) },
         { "asserts", check_asserts(emitter) },
         { "places", check_places(emitter) },
         { "counts", table_counts(emitter) },
         { "dims", interface_dims(emitter) },
         { "regions", interface_regions(emitter) },
         { "values", interface_values(emitter) },
-        { "go_on", go_on(emitter) },
-        { "input_row", input_row(emitter) },
+        { "run_state", run_state(emitter) },
+        { "reset", interface_reset(emitter) },
         { NULL, { 0 } },
     };
     Filling filling = *common;
     filling.section = sections;
-    const Text text = template_fill(emitter->arena, "model.c", &filling);
-    output_text(output, file_name(emitter, ".c"), text.at, text.n);
+    write_filled(emitter, output, filling, "model.c", ".c");
 }
 
 static void write_checks(const Emitter *emitter, Output *output,
@@ -149,9 +146,8 @@ static void write_checks(const Emitter *emitter, Output *output,
     };
     Filling filling = *common;
     filling.section = sections;
-    const Text text =
-        template_fill(emitter->arena, "model_plan_check.h", &filling);
-    output_text(output, file_name(emitter, "_plan_check.h"), text.at, text.n);
+    write_filled(emitter, output, filling, "model_plan_check.h",
+                 "_plan_check.h");
 }
 
 /* What the parameter `arena` points to. */
@@ -176,6 +172,7 @@ static Emitter emitter_of(const Program *program, const SourceFacts *facts)
 {
     Emitter emitter = emitter_new(program, facts->name, facts->form);
     emitter.model_sha256 = facts->model_sha256;
+    emitter.slots = facts->slots;
     return emitter;
 }
 
@@ -193,6 +190,10 @@ static void put_conditions(const Emitter *emitter, Condition *to)
         { "MODEL_HAS_REGIONS", has_regions(emitter) },
         { "MODEL_HAS_LABELS", has_labels(emitter) },
         { "MODEL_BY_ROWS", program_pushed(program) != NULL },
+        { "MODEL_SLICED", program_sliced(program) },
+        { "MODEL_SHARED", program->plan.threads != 0 },
+        { "MODEL_WAITS", program->plan.place_bytes != 0 },
+        { "MODEL_HAS_STATES", has_states(emitter) },
         { "MODEL_HAS_SEGMENTS", program->plan.segment.n != 0 },
         { "MODEL_HAS_BUFFERS", has_buffers(emitter) },
         { "MODEL_HAS_DOUBLES", has_doubles(emitter) },

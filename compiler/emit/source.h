@@ -12,6 +12,7 @@ typedef struct SourceFacts {
     WeightsForm form;         /* of the weights, not WEIGHTS_AUTO */
     const char *model_sha256; /* "": not asked for */
     bool checks; /* with NAME_plan_check.h, which -DINLAY_CHECK needs */
+    bool slots;  /* with inlay_slots.c, where the weights are a blob */
 } SourceFacts;
 
 /* The program must be planned, its weights laid out, and linked. */

@@ -383,6 +383,24 @@ static void add_step(StepWriter *writer, const Step *step)
     text_put(text, "\n");
 }
 
+/* Its operands for each thread but the first, where they differ. */
+static void put_own(Text *text, const Emitter *emitter, const Step *step)
+{
+    const Program *program = emitter->program;
+    const inlay_split split =
+        program_split(emitter->arena, program, step->index);
+    const int32_t others = program->plan.threads - 1;
+    if (!split.own)
+        return;
+    text_print(text, "static const inlay_ref own%d[] = {\n", split.step);
+    for (int32_t k = 0; k < others * split.operands; k++) {
+        text_put(text, "    ");
+        put_place(text, emitter, split.own + k);
+        text_put(text, "\n");
+    }
+    text_put(text, "};\n\n");
+}
+
 StepTables table_steps(const Emitter *emitter)
 {
     Arena *arena = emitter->arena;
@@ -393,8 +411,12 @@ StepTables table_steps(const Emitter *emitter)
         .operands = map_new(arena),
         .made = { text_new(arena), text_new(arena) },
     };
-    for (size_t i = 0; i < program->step.n; i++)
-        add_step(&writer, program->step.at[i]);
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        add_step(&writer, step);
+        if (step->split)
+            put_own(&writer.made.tables, emitter, step);
+    }
     if (!program->step.n)
         text_put(&writer.made.steps, "    { .units = 0 }\n");
     return writer.made;
@@ -462,6 +484,26 @@ SegmentTables table_segments(const Emitter *emitter)
         put_segment(&made.segments, segment, list);
     }
     return made;
+}
+
+Text table_splits(const Emitter *emitter)
+{
+    Arena *arena = emitter->arena;
+    const Program *program = emitter->program;
+    Text text = text_new(arena);
+    for (size_t i = 0; i < program->step.n; i++) {
+        if (!program->step.at[i]->split)
+            continue;
+        const inlay_split split = program_split(arena, program, (int32_t)i);
+        text_print(&text, "    { .step = %d", split.step);
+        if (split.own)
+            text_print(&text, ", .operands = %d, .own = own%d", split.operands,
+                       split.step);
+        text_put(&text, " },\n");
+    }
+    if (!text.n)
+        text_put(&text, "    { .step = -1 }\n");
+    return text;
 }
 
 Text table_counts(const Emitter *emitter)

@@ -7,7 +7,8 @@
 
 /* Rows of the array of base pointers, by name. */
 Text table_bases(const Emitter *emitter);
-/* Parameters and operands of all steps, and the steps. Equal tables are stored once. */
+/* Parameters and operands of all steps, also of each thread, and the steps. Equal tables are stored
+ * once. */
 typedef struct StepTables {
     Text tables;
     Text steps;
@@ -23,6 +24,8 @@ typedef struct SegmentTables {
     Text segments;
 } SegmentTables;
 SegmentTables table_segments(const Emitter *emitter);
+/* Which steps threads share. */
+Text table_splits(const Emitter *emitter);
 /* How many there are, and where the row counters lie. */
 Text table_counts(const Emitter *emitter);
 

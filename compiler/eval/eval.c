@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "inlay_slices.h"
+#include "inlay_threads.h"
 #include "kernels/pushed.h"
 #include "ops/nest.h"
 
@@ -115,6 +117,45 @@ static int run_rows(const Program *program, const inlay_model *model,
     return result;
 }
 
+/* The run, a unit a slice. */
+static int run_slices(const Program *program, const inlay_model *model,
+                      void *const *base)
+{
+    const size_t place = (size_t)program->plan.place;
+    int result = INLAY_MORE;
+    inlay_slices_begin(model, base, place);
+    while (result == INLAY_MORE)
+        result = inlay_slice(model, base, place, 1);
+    return result;
+}
+
+/* Parts one after the other, the last first. */
+static void run_parts(void *context, int n, void (*work)(void *job, int k),
+                      void *job)
+{
+    (void)context;
+    for (int k = n - 1; k >= 0; k--)
+        work(job, k);
+}
+
+/* The run as threads make it, whose parts come in any order. */
+static int run_shared(const Program *program, const inlay_model *model,
+                      void *const *base)
+{
+    Arena *arena = program->graph->arena;
+    VEC(inlay_split) split = { 0 };
+    for (size_t i = 0; i < program->step.n; i++)
+        if (program->step.at[i]->split)
+            VEC_PUSH(arena, &split, program_split(arena, program, (int32_t)i));
+    const inlay_team team = {
+        .split = split.at,
+        .splits = (int32_t)split.n,
+        .threads = program->plan.threads,
+        .parallel = run_parts,
+    };
+    return inlay_run_team(model, base, &team);
+}
+
 static unsigned char *inside(const Program *program, void *const *base,
                              const Tensor *tensor)
 {
@@ -128,7 +169,7 @@ static void take_inputs(const Program *program, void *const *base,
     const Graph *graph = program->graph;
     for (size_t i = 0; i < graph->input.n; i++) {
         const Tensor *tensor = graph->input.at[i];
-        const bool whole = graph_in_form(graph, i) == IO_ARENA;
+        const bool whole = graph_in_form(graph, i) != IO_ROWS;
         if (tensor->storage == STORE_ARENA && whole)
             move_value(tensor, inside(program, base, tensor), in[i], true);
     }
@@ -193,6 +234,10 @@ static int run_in(Program *program, unsigned char *const *memory,
         error = run_rows(program, &model, base, in);
     else if (watch)
         error = run_layers(&model, base, watch);
+    else if (program_sliced(program))
+        error = run_slices(program, &model, base);
+    else if (program->plan.threads)
+        error = run_shared(program, &model, base);
     else
         error = inlay_run(&model, base);
     if (!error)

@@ -89,6 +89,13 @@ static bool is_ours(const Tensor *root)
     return root->storage == STORE_ARENA && root->slot < 0;
 }
 
+/* Old bytes of a state must be read, and new ones written, when the model's order says so. */
+static bool is_state(const Operand *operand)
+{
+    int64_t at;
+    return root_of(operand, &at)->state;
+}
+
 static void look(Elider *elider, const Step *s, const Operand *operand)
 {
     int64_t at;
@@ -426,7 +433,7 @@ static bool join_channels(Elider *elider, size_t i, bool but_first)
     Joint joint = { .step = s, .at = i };
     const int inputs = inputs_of(s);
     bool some = false;
-    if (!is_result(elider, s->operand))
+    if (!is_result(elider, s->operand) || is_state(s->operand))
         return false;
     for (int k = 1; k <= inputs; k++)
         some |= can_be_part(elider, s, s->operand + k);
@@ -480,7 +487,7 @@ static bool join_blocks(Elider *elider, size_t i)
     bool some = false;
     for (int k = 1; k <= inputs; k++)
         some |= can_be_block(elider, s->operand + k);
-    if (!some)
+    if (!some || is_state(s->operand))
         return false;
     elider->step.at[i] = NULL;
     for (int k = 1; k <= inputs; k++) {
@@ -501,7 +508,7 @@ static bool read_in_place(Elider *elider, size_t i)
     const Operand *x = s->operand + 1;
     int64_t at;
     const Tensor *root = root_of(y, &at);
-    if (!takes_box(s, &box) || !is_plain(elider, y) ||
+    if (!takes_box(s, &box) || !is_plain(elider, y) || is_state(x) ||
         elider->sight[root->id].updated)
         return false;
     const int64_t bytes = dtype_bits(y->tensor->dtype) / 8;

@@ -17,6 +17,18 @@ static bool makes_own(const Step *step)
     return !y->part && y->tensor->storage == STORE_ARENA && y->tensor->slot < 0;
 }
 
+/* A first step that reads a state would do so later, when new bytes may be there. */
+static bool reads_state(const Step *step)
+{
+    for (int k = 0; k < step->n_operand; k++) {
+        int64_t at;
+        Tensor *tensor = step->operand[k].tensor;
+        if (tensor && tensor_root(tensor, &at)->state)
+            return true;
+    }
+    return false;
+}
+
 /* Reads only what step `first` made, row by row. */
 static bool reads_rows_of(const Step *second, const Step *first)
 {
@@ -32,7 +44,7 @@ static const PairRule *pair_of(const Step *first, const Step *second,
 {
     const PairRule *rule = rules_pair(first, second);
     const bool pair = rule && rule->always == always && makes_own(first) &&
-                      reads_rows_of(second, first);
+                      !reads_state(first) && reads_rows_of(second, first);
     return pair ? rule : NULL;
 }
 

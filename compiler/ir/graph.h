@@ -50,6 +50,7 @@ typedef enum IoForm {
     IO_ARENA, /* in the arena, where the header says and in the layout that the steps want */
     IO_ROWS, /* an input that comes row by row, in that layout: the arena holds the rows that are
                   needed */
+    IO_STATE, /* in the arena, as ONNX has it, from run to run */
 } IoForm;
 
 /* The symbol of a dimension that the file gives as a negative number: not ONNX, but exporters mean
@@ -100,6 +101,9 @@ struct Tensor {
     int region;
     bool placed; /* offset is set */
     bool words;  /* its integers are codes of words: ir/words.h */
+    /* An input whose bytes survive until the next run; or, as a view of that input, the result that
+     * it is in the next run: what is written through it is new, what is read otherwise old. */
+    bool state;
     int storage; /* StorageKind of ir/program.h */
     int slot;    /* index of the input or output it is, else -1 */
     /* of one in the arena: its dimension i is the model's perm[i]; NULL: as in the model */
@@ -179,6 +183,11 @@ typedef struct Function {
     int n_attr_defaults;
 } Function;
 
+/* Result `out` of a run is input `in` of the next one: places in Graph.output and Graph.input. */
+typedef struct State {
+    size_t out, in;
+} State;
+
 struct Graph {
     Arena *arena;
     Store *store;
@@ -211,6 +220,7 @@ struct Graph {
     const IoForm *in_form,
         *out_form; /* of the root: where its inputs and its results lie; NULL:
                                          all with the caller */
+    VEC(State) state; /* of the root: in the order of the command line */
 };
 
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);
@@ -262,6 +272,11 @@ size_t graph_dims_place(const Graph *graph, size_t i);
 IoForm graph_in_form(const Graph *graph, size_t i);
 IoForm graph_out_form(const Graph *graph, size_t i);
 Shape tensor_model_shape(const Tensor *tensor);
+/* Is it a result that an input of the next run is? */
+static inline bool tensor_is_renewed(const Tensor *tensor)
+{
+    return tensor->state && tensor->view_of;
+}
 /* Sorts the nodes by their operands, file order where free; drops the dead. A cycle fails with 65
  * and names its nodes. */
 void graph_sort(Graph *graph);

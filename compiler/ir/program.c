@@ -126,6 +126,104 @@ const Step *program_pushed(const Program *program)
     return NULL;
 }
 
+bool program_sliced(const Program *program)
+{
+    return program->plan.place_bytes == SLICE_BYTES;
+}
+
+int64_t program_units(const Program *program)
+{
+    int64_t units = 0;
+    for (size_t i = 0; i < program->step.n; i++)
+        units += program->step.at[i]->units;
+    return units;
+}
+
+int64_t program_unit_macs(const Program *program)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        if (step->units)
+            most = i64_max(most, i64_ceil_div(step->macs, step->units));
+    }
+    return most;
+}
+
+/* In multiplications: what a value takes to be made that has none. */
+enum { WORK_OF_ELEMENT = 4 };
+
+static int64_t work_of(const Step *step)
+{
+    int64_t elements = 0;
+    for (int k = 0; k < step->n_out; k++)
+        if (step->operand[k].tensor)
+            elements += shape_count(&step->operand[k].tensor->shape);
+    return step->macs + WORK_OF_ELEMENT * elements;
+}
+
+bool step_may_split(const Step *step, int64_t least_work)
+{
+    if (step->units < 2 || step->accumulates || step->control || step->pushed ||
+        step->loop_end >= 0 || work_of(step) < least_work)
+        return false;
+    for (int k = 0; k < step->n_operand; k++) {
+        const Operand *operand = step->operand + k;
+        const int32_t rows = operand->scratch ? 1 : step->units;
+        if (operand->tensor && operand->write && operand->rows != rows)
+            return false;
+    }
+    return true;
+}
+
+int program_splits(const Program *program)
+{
+    int splits = 0;
+    for (size_t i = 0; i < program->step.n; i++)
+        splits += program->step.at[i]->split;
+    return splits;
+}
+
+/* The place of an operand for a thread. */
+static inlay_ref own_ref(const Program *program, const Operand *operand,
+                         int32_t thread)
+{
+    inlay_ref ref = operand->ref;
+    if (operand->copied) {
+        const int64_t all = operand_extent(operand, operand->tensor);
+        ref.off += (size_t)(all / program->plan.threads * thread);
+    }
+    return ref;
+}
+
+static bool has_copies(const Step *step)
+{
+    for (int k = 0; k < step->n_operand; k++)
+        if (step->operand[k].copied)
+            return true;
+    return false;
+}
+
+inlay_split program_split(Arena *arena, const Program *program, int32_t step)
+{
+    const Step *s = program->step.at[step];
+    const int32_t threads = program->plan.threads;
+    if (!has_copies(s))
+        return (inlay_split){ .step = step };
+    VEC(inlay_ref) own = { 0 };
+    for (int32_t thread = 1; thread < threads; thread++)
+        for (int k = 0; k < s->n_operand; k++)
+            VEC_PUSH(arena, &own, own_ref(program, s->operand + k, thread));
+    return (inlay_split){ step, s->n_operand, own.at };
+}
+
+int64_t operand_extent(const Operand *operand, const Tensor *root)
+{
+    if (operand->ring)
+        return i64_mul(operand->ring, operand->row_bytes);
+    return i64_add(tensor_bytes(root), operand->copied);
+}
+
 static int32_t count_entries(const uint8_t *list, int32_t n, int32_t k)
 {
     int32_t found = 0;
@@ -168,6 +266,17 @@ const char *step_name(const Step *s)
     if (s->node)
         return s->node->op_type;
     return s->pushed ? "Input" : "Copy";
+}
+
+void program_place_states(const Program *program)
+{
+    const Graph *graph = program->graph;
+    for (size_t i = 0; i < graph->state.n; i++) {
+        const Tensor *input = graph->input.at[graph->state.at[i].in];
+        Tensor *result = graph->output.at[graph->state.at[i].out];
+        result->offset = input->offset;
+        result->region = input->region;
+    }
 }
 
 static inlay_ref address(const Program *program, const Operand *operand)

@@ -4,7 +4,7 @@
 #ifndef INLAY_IR_PROGRAM_H
 #define INLAY_IR_PROGRAM_H
 
-#include "inlay.h"
+#include "inlay_threads.h"
 #include "ir/family.h"
 #include "ir/graph.h"
 #include "ir/kernel.h"
@@ -57,6 +57,8 @@ typedef struct Operand {
     Tensor *tensor;   /* NULL: left out */
     bool write, read; /* an accumulator is both */
     bool scratch;     /* alive during this step only */
+    /* bytes behind scratch that other threads have in its stead */
+    int64_t copied;
     /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image */
     bool strided;
     Reuse reuse;
@@ -86,6 +88,7 @@ typedef struct Step {
     struct Lower *lower; /* who made it; used while its operands are added */
     int32_t units;       /* rows of the result, or 1 */
     bool backward;
+    bool split; /* its units are shared by the threads of the plan */
     /* units must be made in ascending order, one after the other */
     bool accumulates;
     Node *node; /* for messages and reports */
@@ -132,7 +135,9 @@ typedef struct CurvePoint {
 } CurvePoint;
 typedef VEC(CurvePoint) CurvePoints;
 
-enum { PLACE_BYTES = 8 };
+/* Of what a run keeps in the arena while it waits: for the next row of an input, for the next
+ * slice. */
+enum { PLACE_BYTES = 8, SLICE_BYTES = 12 };
 
 /* One of several memories that the caller gives instead of one arena. */
 typedef struct RegionUse {
@@ -151,8 +156,10 @@ typedef struct Plan {
     /* inputs in the arena are as they were when it is done */
     bool preserve_input;
     int64_t state; /* arena offset of the row counters */
-    /* where a run stands that takes rows: two int32_t in the arena, PLACE_BYTES */
-    int64_t place;
+    /* where a run stands that waits, in the arena, and its bytes; 0: it never waits */
+    int64_t place, place_bytes;
+    /* that share the units of large steps; 0: there is one */
+    int32_t threads;
     VEC(RegionUse)
     region; /* empty: one arena. Else arena_size is their sum; counters and place lie in the first
              */
@@ -223,6 +230,20 @@ int program_bases(const Program *program);
 /* The step that takes an input row by row, and how many rows the plan keeps of it; NULL: none does.
  */
 const Step *program_pushed(const Program *program);
+/* Does its run come in slices, of which each makes so many units? */
+bool program_sliced(const Program *program);
+/* Units of a run that goes through each step once, and the most MACs of one of them. */
+int64_t program_units(const Program *program);
+int64_t program_unit_macs(const Program *program);
+/* May shares of its units be made in any order, and is there work of so many multiplications for
+ * them? Results of different units must not meet, which is the plan's to see. */
+bool step_may_split(const Step *step, int64_t least_work);
+/* Bytes that an operand's tensor takes, which `root` owns: a ring has fewer rows than the tensor,
+ * and scratch may have copies. */
+int64_t operand_extent(const Operand *operand, const Tensor *root);
+/* How many steps threads share; one of them in the runtime's form. */
+int program_splits(const Program *program);
+inlay_split program_split(Arena *arena, const Program *program, int32_t step);
 int32_t program_rows(const Program *program, const Step *pushed);
 /* Does its kernel go backward through several units? Only kernels that take their rows by the rule
  * are known to. */
@@ -231,6 +252,8 @@ bool step_reverses(const Step *step);
 int32_t step_backward(const Step *step);
 /* What a step is called where no node says it. */
 const char *step_name(const Step *step);
+/* Results that are states lie where those do, once they have a place. */
+void program_place_states(const Program *program);
 /* Fills Operand.ref of all steps: the plan has set Tensor.offset, Operand.ring and strides. */
 void program_link(Program *program);
 /* Fills plan.live from plan.block. */

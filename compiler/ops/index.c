@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "kernels/gather.h"
+#include "ops/ranges.h"
 #include "ops/families.h"
 #include "ops/moved.h"
 #include "ops/nest.h"
@@ -66,6 +67,19 @@ static int64_t consecutive(const Node *node)
             return -1;
     }
     return first;
+}
+
+bool gather_ranges(const Node *node, Ranges *ranges)
+{
+    const Shape *shape = node_shape(node, 0);
+    const int axis = axis_of(node);
+    const int64_t first = consecutive(node);
+    for (int i = 0; i < shape->rank; i++) {
+        ranges->from[i] = i == axis ? first : 0;
+        ranges->to[i] =
+            i == axis ? first + tensor_count(node->in[1]) : shape->dim[i];
+    }
+    return first >= 0;
 }
 
 Recipe *constant_gather(Node *node)

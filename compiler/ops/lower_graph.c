@@ -11,6 +11,7 @@
 #include "kernels/pushed.h"
 #include "ops/control.h"
 #include "ops/lower.h"
+#include "ops/lower_state.h"
 #include "ops/lower_unread.h"
 
 static void assign_storage(Graph *graph)
@@ -111,8 +112,9 @@ static void move_in(Lower *lower, Graph *graph)
         if (graph_in_form(graph, i) != IO_CALLER)
             graph->input.at[i]->storage = STORE_ARENA;
     for (size_t i = 0; i < graph_results(graph); i++)
-        if (graph_out_form(graph, i) != IO_CALLER)
+        if (graph_out_form(graph, i) == IO_ARENA)
             graph->output.at[i]->storage = STORE_ARENA;
+    lower_states(lower);
     for (size_t k = 0; k < graph->all.n; k++)
         for (size_t i = 0; i < graph->all.at[k]->tensor.n; i++) {
             Tensor *t = graph->all.at[k]->tensor.at[i];

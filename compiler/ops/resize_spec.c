@@ -136,6 +136,19 @@ double resize_scale(const Node *node, const ResizeSpec *r, int i)
     return scale;
 }
 
+/* floor(in x scale) with a float32 product, as ONNX Runtime and the exporters compute it: 10 x 2.3
+ * is 23. ONNX's own inference has the exact product, 22.99..: it stands where the file declares
+ * what it gives. */
+static int64_t scaled_size(const Node *node, int axis, double scale, int64_t in)
+{
+    const float product = (float)scale * (float)in;
+    const int64_t exact = (int64_t)floor(scale * (double)in);
+    const Shape *declared = node_out(node, 0)->declared;
+    if (declared && axis < declared->rank && declared->dim[axis] == exact)
+        return exact;
+    return (int64_t)floorf(product);
+}
+
 /* The size of entry i: as given, or as the scale makes it of `in`. */
 static int64_t resized(const Node *node, const ResizeSpec *r, int i, int64_t in)
 {
@@ -145,7 +158,7 @@ static int64_t resized(const Node *node, const ResizeSpec *r, int i, int64_t in)
         fail_node(node, STATUS_MALFORMED, NULL, "axis %d has scale %g",
                   r->axis[i], scale);
     if (!r->size)
-        return (int64_t)floor(size);
+        return scaled_size(node, r->axis[i], scale, in);
     return r->policy ? (int64_t)floor(size + 0.5) : r->size[i];
 }
 

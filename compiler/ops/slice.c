@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ops/ranges.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/pick.h"
@@ -171,6 +172,21 @@ static bool sliced_by_difference(Node *node, Shape *shape)
         return false;
     const int a = node_axis(node, axis ? *axis : 0, shape->rank);
     shape->dim[a] = i64_min(i64_sub(to, from), shape->dim[a]);
+    return true;
+}
+
+bool slice_ranges(const Node *node, Ranges *ranges)
+{
+    const int rank = node->in[0]->shape.rank;
+    SliceSpec spec;
+    if (!slice_spec(node, &spec))
+        return false;
+    for (int i = 0; i < rank; i++) {
+        if (spec.step[i] != 1)
+            return false;
+        ranges->from[i] = spec.start[i];
+        ranges->to[i] = spec.start[i] + spec.count[i];
+    }
     return true;
 }
 

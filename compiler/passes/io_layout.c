@@ -95,13 +95,19 @@ static void turn_output(Graph *graph, Tensor *tensor)
     tensor->producer = maker;
 }
 
+/* A state is read and written by steps that may want it otherwise. */
+static bool may_turn(IoForm form)
+{
+    return form == IO_ARENA || form == IO_ROWS;
+}
+
 void pass_io_layout(Graph *graph)
 {
     for (size_t i = 0; i < graph->input.n; i++)
-        if (graph_in_form(graph, i) != IO_CALLER)
+        if (may_turn(graph_in_form(graph, i)))
             turn_input(graph, graph->input.at[i]);
     for (size_t i = 0; i < graph_results(graph); i++)
-        if (graph_out_form(graph, i) != IO_CALLER)
+        if (may_turn(graph_out_form(graph, i)))
             turn_output(graph, graph->output.at[i]);
     graph_sort(graph);
 }

@@ -138,19 +138,25 @@ static Recipe *turned_weights(Store *store, const Recipe *w,
     return recipe_reshape(store, recipe, 4, dims);
 }
 
-/* Numbers of the channels, again for each pixel of a block; one number stays. */
+/* Numbers of the channels, again for each pixel of a block. */
 static Tensor *for_each_pixel(Graph *graph, const Blocks *blocks, Tensor *each)
 {
     Store *store = graph->store;
     const int64_t once[] = { 1, blocks->outputs };
     const int64_t all[] = { blocks->count, blocks->outputs };
     const int64_t flat = i64_mul(blocks->count, blocks->outputs);
-    if (tensor_count(each) == 1)
-        return each;
     Recipe *recipe = recipe_reshape(store, each->value, 2, once);
     recipe = recipe_expand(store, recipe, 2, all);
     recipe = recipe_reshape(store, recipe, 1, &flat);
     return graph_add_constant(graph, NULL, recipe);
+}
+
+/* So too, but the one number of all channels stays. */
+static Tensor *one_or_each(Graph *graph, const Blocks *blocks, Tensor *each)
+{
+    if (tensor_count(each) == 1)
+        return each;
+    return for_each_pixel(graph, blocks, each);
 }
 
 static Shape image_of(const Blocks *blocks, int64_t channels, int64_t rows,
@@ -257,8 +263,8 @@ static void turn_operands(const Build *build, const Blocks *blocks,
     Recipe *weights = turned_weights(graph->store, in[W]->value, blocks);
     in[X] = quanta_reshape(graph, build->end, in[X], image);
     in[W] = graph_add_constant(graph, NULL, weights);
-    in[W_SCALE] = for_each_pixel(graph, blocks, in[W_SCALE]);
-    in[W_ZERO] = for_each_pixel(graph, blocks, in[W_ZERO]);
+    in[W_SCALE] = one_or_each(graph, blocks, in[W_SCALE]);
+    in[W_ZERO] = one_or_each(graph, blocks, in[W_ZERO]);
     if (node_in(build->node, 2))
         *bias = for_each_pixel(graph, blocks, *bias);
 }

@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "pipeline/numbers.h"
+#include "pipeline/states.h"
 
 typedef struct Forms {
     Graph *graph;
@@ -25,6 +26,17 @@ static bool form_of(const char *text, IoForm *form)
     return false;
 }
 
+/* What is named must be free for it; of all of them those are meant that are. */
+static void set_form(IoForm *form, const Tensor *tensor, IoForm to, bool named)
+{
+    if (*form != IO_STATE)
+        *form = to;
+    else if (named)
+        fail_at(STATUS_CONFIG, LOC_NONE, NULL,
+                "--io: \"%s\" is a state, which lies in the arena",
+                tensor->name);
+}
+
 /* "in", "out": all of them (n); "in0", "out1": one. -1: neither. */
 static long place_of(const char *which, size_t length, const char *kind,
                      size_t n)
@@ -39,15 +51,16 @@ static long place_of(const char *which, size_t length, const char *kind,
     return end == which + length && place < (int64_t)n ? (long)place : -1;
 }
 
-static bool set_kind(IoForm *form, size_t n, const char *which, size_t length,
-                     const char *kind, IoForm to)
+static bool set_kind(IoForm *form, Tensor *const *t, size_t n,
+                     const char *which, size_t length, const char *kind,
+                     IoForm to)
 {
     const long at = place_of(which, length, kind, n);
     if (at < 0)
         return false;
     for (size_t i = 0; i < n; i++)
         if (at == (long)n || at == (long)i)
-            form[i] = to;
+            set_form(form + i, t[i], to, at == (long)i);
     return true;
 }
 
@@ -57,7 +70,7 @@ static bool set_named(IoForm *form, Tensor *const *t, size_t n,
     for (size_t i = 0; i < n; i++)
         if (strlen(t[i]->name) == length &&
             !strncmp(t[i]->name, which, length)) {
-            form[i] = to;
+            set_form(form + i, t[i], to, true);
             return true;
         }
     return false;
@@ -76,8 +89,9 @@ static const char *const *names_of(const Graph *graph)
 
 static void set_all(Forms *forms, IoForm to)
 {
-    set_kind(forms->in, forms->n_in, "in", 2, "in", to);
-    set_kind(forms->out, forms->n_out, "out", 3, "out",
+    const Graph *graph = forms->graph;
+    set_kind(forms->in, graph->input.at, forms->n_in, "in", 2, "in", to);
+    set_kind(forms->out, graph->output.at, forms->n_out, "out", 3, "out",
              to == IO_ROWS ? IO_CALLER : to);
 }
 
@@ -89,8 +103,10 @@ static bool set_which(Forms *forms, const char *which, size_t length, IoForm to)
                      to) ||
            set_named(forms->out, graph->output.at, forms->n_out, which, length,
                      to) ||
-           set_kind(forms->in, forms->n_in, which, length, "in", to) ||
-           set_kind(forms->out, forms->n_out, which, length, "out", to);
+           set_kind(forms->in, graph->input.at, forms->n_in, which, length,
+                    "in", to) ||
+           set_kind(forms->out, graph->output.at, forms->n_out, which, length,
+                    "out", to);
 }
 
 static void set_one(Forms *forms, const char *text)
@@ -111,7 +127,7 @@ static void set_one(Forms *forms, const char *text)
                      arena_text(arena, text, length), names_of(forms->graph));
 }
 
-static void check_rows(const Forms *forms)
+static void check_rows(const Forms *forms, const Options *options)
 {
     size_t rows = 0;
     for (size_t i = 0; i < forms->n_in; i++)
@@ -123,6 +139,14 @@ static void check_rows(const Forms *forms)
     if (rows > 1)
         fail_at(STATUS_CONFIG, LOC_NONE, "name it: --io=in0=rows",
                 "--io=rows: %zu inputs were to come row by row, one can", rows);
+    if (rows && options->threads)
+        fail_at(STATUS_USAGE, LOC_NONE, "leave out one of them",
+                "--threads: a run whose input comes row by row is one of "
+                "single rows");
+    if (rows && options->slices)
+        fail_at(STATUS_USAGE, LOC_NONE, "leave out one of them",
+                "--slices: a run whose input comes row by row stops at each "
+                "row already");
 }
 
 void io_forms(Graph *graph, const Options *options)
@@ -130,9 +154,10 @@ void io_forms(Graph *graph, const Options *options)
     Forms forms = { graph, NEW_ARRAY(graph->arena, IoForm, graph->input.n + 1),
                     NEW_ARRAY(graph->arena, IoForm, graph->output.n + 1),
                     graph->input.n, graph->output.n };
+    states_find(graph, options, forms.in, forms.out);
     for (const char **s = options->io; s && *s; s++)
         set_one(&forms, *s);
-    check_rows(&forms);
+    check_rows(&forms, options);
     graph->in_form = forms.in;
     graph->out_form = forms.out;
 }

@@ -41,10 +41,14 @@ typedef struct Options {
     const char **expect;
     const char **io;
     const char **preprocess;
+    const char **state; /* OUT=IN */
     const char **region;
     const char **pin;
-    const char **shaping;        /* those given that decide what the code is */
-    const char *code;            /* weights: the manifest of the code */
+    const char **shaping; /* those given that decide what the code is */
+    const char *code;     /* weights: the manifest of the code */
+    const char *counter;  /* weights: numbers, checked */
+    const char *key;
+    const char *golden;          /* weights: a file */
     const long long *max_memory; /* bytes, as are the next ones */
     const long long *max_arena;
     const long long *max_weights;
@@ -59,9 +63,12 @@ typedef struct Options {
     int optimize;     /* PlanGoal */
     int curve;        /* this and the next ones: 0 or 1 */
     int preserve_input;
-    int format; /* of verdicts_print() */
+    int slices;
+    const char *threads; /* a number */
+    int format;          /* of verdicts_print() */
     int markdown;
     int checks;
+    int slots;
     int no_hash;
     int hash_model;
     int json;

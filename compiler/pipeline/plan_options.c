@@ -130,10 +130,16 @@ PlanOptions plan_options(Compile *compile)
         .arena_limit = arena_limit(options),
         .curve = options->curve != 0,
         .preserve_input = options->preserve_input,
+        .slices = options->slices,
         .level = options->per_step ? PLAN_SIMPLE : (PlanLevel)options->plan,
         .goal = (PlanGoal)options->optimize,
         .effort = (int32_t)value_read_effort(options->effort),
     };
+    if (options->threads) {
+        const ThreadsValue value = value_read_threads(options->threads);
+        plan.threads = value.threads;
+        plan.split_work = value.work;
+    }
     add_regions(&compile->arena, options, &plan);
     add_pins(&compile->arena, options, &plan);
     return plan;

@@ -55,6 +55,7 @@ static const Graph *whole_graph(Compile *compile)
     whole.from = NULL;
     whole.to = NULL;
     whole.io = NULL;
+    whole.state = NULL;
     whole.preprocess = NULL;
     whole.hash_model = 0;
     whole.dump_after = "infer";

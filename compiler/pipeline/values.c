@@ -6,9 +6,13 @@
 
 #include "base/diag.h"
 #include "emit/text.h"
+#include "inlay_threads.h"
 #include "pipeline/numbers.h"
 
 enum { MOST_EFFORT = 1000 };
+
+/* A smaller step is done before threads have woken. */
+enum { SPLIT_WORK = 1 << 17 };
 
 const char *value_divide(Arena *arena, const char *text, char **name)
 {
@@ -47,6 +51,21 @@ int64_t value_read_effort(const char *text)
         fail_at(STATUS_USAGE, LOC_NONE, "a number from 0 to 1000",
                 "\"%s\" is no effort", text);
     return times ? 10 * times : 1;
+}
+
+ThreadsValue value_read_threads(const char *text)
+{
+    int64_t threads;
+    int64_t work = SPLIT_WORK;
+    const char *end = number_read(text, INLAY_MOST_THREADS, &threads);
+    if (end && *end == ':')
+        end = number_read(end + 1, INT64_MAX, &work);
+    if (!end || *end || threads < 2)
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "a number from 2 to 64; behind a colon, how many "
+                "multiplications a step has at least that is shared: 4:100000",
+                "--threads: \"%s\" is no number of threads", text);
+    return (ThreadsValue){ (int32_t)threads, work };
 }
 
 Shape value_read_shape(const char *text)

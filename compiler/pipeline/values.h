@@ -14,5 +14,11 @@ const char *value_shape_text(Arena *arena, const Shape *shape);
 int64_t value_read_dimension(const char *text);
 /* --effort in tenths of the usual work: 0 is one, NULL as 1. */
 int64_t value_read_effort(const char *text);
+/* --threads N[:WORK]. */
+typedef struct ThreadsValue {
+    int32_t threads;
+    int64_t work; /* multiplications that are worth a call of all threads */
+} ThreadsValue;
+ThreadsValue value_read_threads(const char *text);
 
 #endif

@@ -47,11 +47,12 @@ void write_source(Compile *compile)
         .form = form,
         .model_sha256 = compile->model_sha256,
         .checks = options->checks,
+        .slots = options->slots,
     };
     emit_source(compile->program, compile->out, &facts);
     weights_emit(compile->program, compile->out, name, form, !options->no_hash,
                  compile->weights_sha256);
-    build_files_emit(compile->program, compile->out, name, form,
+    build_files_emit(compile->program, compile->out, &facts,
                      (unsigned)options->emit);
 }
 
@@ -81,6 +82,7 @@ ManifestFacts manifest_facts(Compile *compile)
         .without = options->without,
         .io = options->io,
         .preprocess = options->preprocess,
+        .state = options->state,
         .shaping = options->shaping,
     };
 }

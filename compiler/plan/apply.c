@@ -2,13 +2,16 @@
  * A trial, written into the program: steps, offsets, directions, rings, segments, and the blocks
  * that reports draw. */
 #include "base/size.h"
+#include "plan/split.h"
 #include "plan/trial.h"
 
 static void reset_step(Step *step)
 {
-    step->backward = false;
-    for (int k = 0; k < step->n_operand; k++)
+    step->backward = step->split = false;
+    for (int k = 0; k < step->n_operand; k++) {
         step->operand[k].ring = 0;
+        step->operand[k].copied = 0;
+    }
 }
 
 static void take_steps(const Trial *trial, Program *program)
@@ -38,6 +41,7 @@ static void set_offsets(const Trial *trial)
         item->root->offset = trial->offset[i];
         item->root->region = region_of(trial, i);
     }
+    program_place_states(trial->program);
 }
 
 /* Do two tensors share bytes of a memory, the second beginning so far behind the first? */
@@ -190,6 +194,8 @@ void trial_apply(const Trial *trial, Program *program)
     set_directions(trial, program);
     set_rings(trial, program);
     add_segments(trial, program);
+    if (trial->opt.threads)
+        split_steps(trial, program);
     list_blocks(trial, program);
     program_count_live(program);
     program_link(program);

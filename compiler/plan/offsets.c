@@ -34,7 +34,7 @@ static void add_items(Trial *trial)
     }
 }
 
-/* Where the run stands that takes rows, and behind it the row counters of each slot that has lists.
+/* Where the run stands that waits, and behind it the row counters of each slot that has lists.
  */
 static PlaceItem state_item(Trial *trial)
 {
@@ -65,9 +65,16 @@ static PlaceItem state_item(Trial *trial)
     };
 }
 
+static int64_t place_bytes(const Trial *trial)
+{
+    if (trial->opt.slices)
+        return SLICE_BYTES;
+    return program_pushed(trial->program) ? PLACE_BYTES : 0;
+}
+
 static void add_state(Trial *trial)
 {
-    trial->place_bytes = program_pushed(trial->program) ? PLACE_BYTES : 0;
+    trial->place_bytes = place_bytes(trial);
     const PlaceItem state = state_item(trial);
     if (state.parts)
         VEC_PUSH(trial->arena, &trial->item, state);
@@ -269,6 +276,7 @@ void trial_place(Trial *trial)
     const PlaceResult found = place_in_arena(trial);
     plan->arena_align = trial->opt.align;
     plan->preserve_input = trial->opt.preserve_input;
+    plan->threads = trial->opt.threads;
     plan->arena_size = found.height;
     plan->lower_bound = found.lower_bound;
     plan->optimal = found.optimal;
@@ -277,5 +285,6 @@ void trial_place(Trial *trial)
         place_in_regions(trial);
     place_guests(trial);
     plan->place = trial->item.n > items ? trial->offset[items] : 0;
-    plan->state = plan->place + trial->place_bytes;
+    plan->place_bytes = trial->place_bytes;
+    plan->state = plan->place + plan->place_bytes;
 }

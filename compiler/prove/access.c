@@ -39,6 +39,15 @@ const Tensor *owner_of(const Operand *operand, int64_t *at)
     return t;
 }
 
+const Tensor *version_of(const Operand *operand, int64_t *at)
+{
+    const Tensor *t = operand->tensor;
+    *at = operand->offset;
+    for (; t->view_of && !t->state; t = t->view_of)
+        *at += t->view_offset;
+    return t;
+}
+
 bool watched(const Operand *operand)
 {
     if (!operand->tensor)
@@ -62,12 +71,13 @@ int64_t home_of(const Check *check, const Tensor *root)
 Piece piece_of(const Operand *operand, int32_t row)
 {
     int64_t at;
-    const Tensor *tensor = owner_of(operand, &at);
+    const Tensor *tensor = version_of(operand, &at);
     const inlay_ref *ref = &operand->ref;
     const int64_t lane = operand->part ? at % operand_pitch(operand) : 0;
     const int64_t first = at - lane; /* of the tensor's bytes, in row 0 */
     const int64_t row_bytes = operand->row_bytes;
-    const int64_t bytes = i64_min(row_bytes, tensor_bytes(tensor) - first);
+    const int64_t own = i64_min(row_bytes, tensor_bytes(tensor) - first);
+    const int64_t bytes = own + operand->copied;
     const int64_t place = row % ref->cap;
     Piece piece = { .tag = tensor->id, .lane = lane, .own_row = row };
     if (operand->part)
@@ -112,22 +122,66 @@ static int64_t lane_end(const Lanes *lanes, const Piece *piece)
     return piece->lane_end ? piece->lane_end : lanes->pixel;
 }
 
-bool read_piece(Check *check, const Operand *operand, const Piece *piece)
+/* What prevents reading the piece, or NULL. */
+static const char *why_unreadable(const Check *check, const Piece *piece)
 {
     if (!inside(check, piece))
-        return object_at(check, operand, piece, "leaves the arena");
+        return "leaves the arena";
     if (!shadow_owns(&check->shadow, piece->begin, piece->end, piece->delta,
                      piece->tag))
-        return object_at(check, operand, piece,
-                         "is read where its bytes are not, or no more");
+        return "is read where its bytes are not, or no more";
     const Lanes *lanes = check->lanes + piece->tag;
     const Range rows = lane_rows(lanes, piece);
     const int64_t end = lane_end(lanes, piece);
     for (int32_t row = rows.lo; row < rows.hi; row++)
         if (!lane_has(lanes, row, piece->lane, end))
-            return object_at(check, operand, piece,
-                             "is read before all its parts are made");
+            return "is read before all its parts are made";
+    return NULL;
+}
+
+bool read_piece(Check *check, const Operand *operand, const Piece *piece)
+{
+    const char *why = why_unreadable(check, piece);
+    return !why || object_at(check, operand, piece, why);
+}
+
+/* The rows as one piece, if they lie one behind another and are rows of their tensor too where that
+ * is made in parts. */
+static bool joined(const Check *check, const Operand *operand, Range range,
+                   Piece *piece)
+{
+    const int32_t cap = operand->ref.cap;
+    if (range.hi - range.lo < 2 || operand->part ||
+        (int64_t)operand->ref.row != operand->row_bytes ||
+        range.lo / cap != (range.hi - 1) / cap)
+        return false;
+    *piece = piece_of(operand, range.lo);
+    piece->end = piece_of(operand, range.hi - 1).end;
+    const Lanes *lanes = check->lanes + piece->tag;
+    return !lanes->pixel || lanes->row_bytes == operand->row_bytes;
+}
+
+/* All at once where that can be: each unit of a transposition reads all rows. Else one by one, for
+ * the objection says which. */
+bool read_rows(Check *check, const Operand *operand, Range range)
+{
+    Piece all;
+    if (joined(check, operand, range, &all) && !why_unreadable(check, &all))
+        return true;
+    for (int32_t i = range.lo; i < range.hi; i++) {
+        const Piece piece = piece_of(operand, i);
+        if (!read_piece(check, operand, &piece))
+            return false;
+    }
     return true;
+}
+
+bool claimed(const Check *check, const Operand *operand)
+{
+    Piece all;
+    return joined(check, operand, (Range){ 0, operand->rows }, &all) &&
+           shadow_owns(&check->shadow, all.begin, all.end, all.delta,
+                       all.tag | INCOMPLETE);
 }
 
 bool write_piece(Check *check, const Operand *operand, const Piece *piece,

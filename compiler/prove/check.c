@@ -9,6 +9,22 @@ static bool can_reverse(const Step *step)
     return step_reverses(step) || step->units == 1;
 }
 
+static bool place_is_there(const Check *check)
+{
+    const Plan *plan = &check->program->plan;
+    return shadow_owns(&check->shadow, plan->place,
+                       plan->place + plan->place_bytes, 0, TAG_PLACE);
+}
+
+/* Behind a unit: may the run stop there, and is it known where it stands? */
+static bool check_place(Check *check, const Step *step)
+{
+    if (!step->pushed && !program_sliced(check->program))
+        return true;
+    return place_is_there(check) ||
+           object(check, NULL, "the place of the run is overwritten");
+}
+
 static bool check_step(Check *check, const Step *s)
 {
     check->step = s;
@@ -25,11 +41,12 @@ static bool check_step(Check *check, const Step *s)
     if (s->backward && !can_reverse(s))
         return object(check, s->operand,
                       "is made by a kernel that cannot go backward");
-    if (!check_apart(check, s, 0, true, false))
+    if (!check_apart(check, s, 0, true, false) ||
+        (s->split && !check_split(check, s)))
         return false;
     for (int32_t u = 0; u < s->units; u++) {
         check->first = s->backward ? s->units - 1 - u : u;
-        if (!check_unit(check, s, check->first))
+        if (!check_unit(check, s, check->first) || !check_place(check, s))
             return false;
     }
     return true;
@@ -71,13 +88,6 @@ uint8_t segment_entry(const Segment *segment, int32_t e)
     return segment->list[e];
 }
 
-static bool place_is_there(const Check *check)
-{
-    const int64_t place = check->program->plan.place;
-    return shadow_owns(&check->shadow, place, place + PLACE_BYTES, 0,
-                       TAG_PLACE);
-}
-
 static bool counters_are_there(const Check *check, const Segment *segment)
 {
     const int64_t state = check->program->plan.state;
@@ -110,6 +120,8 @@ static bool check_entry(Check *check, const Segment *segment, int32_t e)
     if (k >= segment->count)
         return object(check, NULL, "a list names a step beyond its segment");
     const Step *step = check->program->step.at[segment->first + k];
+    if (step->split)
+        return object(check, NULL, "a step of a list is split");
     const int32_t made = check->made[step->index];
     const int32_t unit = step->backward ? step->units - 1 - made : made;
     if (begins_call(segment, e))
@@ -118,9 +130,7 @@ static bool check_entry(Check *check, const Segment *segment, int32_t e)
         return false;
     if (!counters_are_there(check, segment))
         return object(check, NULL, "the row counters are overwritten");
-    if (step->pushed && !place_is_there(check))
-        return object(check, NULL, "the place of the run is overwritten");
-    return true;
+    return check_place(check, step);
 }
 
 static bool check_stream(Check *check, const Segment *segment)
@@ -168,14 +178,14 @@ static void write_input(Check *check, const Tensor *tensor)
         lane_add(l, r, 0, l->pixel);
 }
 
-/* Inputs in the arena are there before the first step, and so is the place of a run that takes
- * rows. */
+/* Inputs in the arena are there before the first step, and so is the place of a run that waits. */
 static void write_inputs(Check *check)
 {
     const Graph *g = check->program->graph;
-    const int64_t place = check->program->plan.place;
-    if (program_pushed(check->program))
-        shadow_write(&check->shadow, place, place + PLACE_BYTES, 0, TAG_PLACE);
+    const Plan *plan = &check->program->plan;
+    if (plan->place_bytes)
+        shadow_write(&check->shadow, plan->place,
+                     plan->place + plan->place_bytes, 0, TAG_PLACE);
     for (size_t i = 0; i < g->input.n; i++) {
         const Tensor *tensor = g->input.at[i];
         if (tensor->storage == STORE_ARENA && graph_in_form(g, i) != IO_ROWS)
@@ -200,11 +210,11 @@ static bool is_there(Check *check, const Tensor *tensor)
 static bool check_ends(Check *check)
 {
     const Graph *g = check->program->graph;
-    const int64_t place = check->program->plan.place;
-    if (program_pushed(check->program) &&
-        (place < 0 ||
-         place + PLACE_BYTES > program_region_size(check->program, 0) ||
-         !place_is_there(check)))
+    const Plan *plan = &check->program->plan;
+    if (plan->place_bytes && (plan->place < 0 ||
+                              plan->place + plan->place_bytes >
+                                  program_region_size(check->program, 0) ||
+                              !place_is_there(check)))
         return object(check, NULL, "the place of the run is overwritten");
     for (size_t i = 0; i < graph_results(g); i++)
         if (!is_there(check, g->output.at[i]))
@@ -212,7 +222,8 @@ static bool check_ends(Check *check)
                           "a result in the arena is not there at the end");
     for (size_t i = 0; check->program->plan.preserve_input && i < g->input.n;
          i++)
-        if (graph_in_form(g, i) != IO_ROWS && !is_there(check, g->input.at[i]))
+        if (graph_in_form(g, i) != IO_ROWS && !g->input.at[i]->state &&
+            !is_there(check, g->input.at[i]))
             return object(
                 check, NULL,
                 "an input that was to be preserved is not there at the end");

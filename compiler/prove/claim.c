@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "base/size.h"
+#include "inlay_threads.h"
 
 /* Offsets of a plan are whole multiples of 16 bytes, or more where the manifest says so. */
 enum { MOST_OPERANDS = 1 << 20, LEAST_ALIGN = 16, MOST_ALIGN = 1 << 20 };
@@ -369,6 +370,7 @@ static ClaimStep step_of(const Reader *reader, const Claim *claim)
         .kernel = text(reader, "kernel"),
         .units = count(reader, "units", 0),
         .backward = truth(reader, "backward"),
+        .split = has(reader, "split") && truth(reader, "split"),
         .piece = optional_count(reader, "piece", 1, 0),
     };
     read_lowered(reader, claim, &step);
@@ -462,8 +464,11 @@ static void read_run_state(const Reader *arena, Claim *claim)
         return;
     const Reader state = object(arena, "run_state");
     claim->run_state = bytes(&state, "offset");
-    if (bytes(&state, "bytes") != PLACE_BYTES || claim->run_state % 4)
-        malformed(&state, "bytes", "8, aligned to 4");
+    claim->run_state_bytes = bytes(&state, "bytes");
+    if ((claim->run_state_bytes != PLACE_BYTES &&
+         claim->run_state_bytes != SLICE_BYTES) ||
+        claim->run_state % 4)
+        malformed(&state, "bytes", "8 or 12, aligned to 4");
 }
 
 static void read_counters(const Reader *arena, Claim *claim)
@@ -481,6 +486,9 @@ static void read_arena(const Reader *reader, Claim *claim)
     read_size(&arena, claim);
     read_bounds(&arena, claim);
     read_run_state(&arena, claim);
+    if (has(&arena, "threads"))
+        claim->threads =
+            (int32_t)number(&arena, "threads", 2, INLAY_MOST_THREADS);
     read_counters(&arena, claim);
 }
 
@@ -515,6 +523,8 @@ static void read_options(const Reader *reader, Claim *claim)
     claim->constant = texts(&in, "const");
     claim->without = texts(&in, "without");
     claim->io = texts(&in, "io");
+    if (has(&in, "state"))
+        claim->state = texts(&in, "state");
     if (has(&in, "preprocess"))
         claim->preprocess = texts(&in, "preprocess");
     claim->preserve_input = truth(&in, "preserve_input");

@@ -42,18 +42,21 @@ typedef struct ClaimStep {
     VEC(int32_t) lowered;
     int32_t strip, first_column, end_column; /* strip 0: all columns */
     int32_t piece, units;
-    bool backward;
+    bool backward, split;
     VEC(ClaimOperand) operand;
 } ClaimStep;
 
 typedef struct Claim {
     int64_t size, align, lower_bound, counters, counters_bytes;
     int64_t bound_schedules; /* 0: none is stated */
-    int64_t run_state;       /* -1: none */
+    /* where, and how many bytes; -1 and 0: none */
+    int64_t run_state, run_state_bytes;
+    int32_t threads; /* 0: one */
     bool optimal, preserve_input;
     const char *model_sha256; /* NULL: not stated */
     const char **from, **to;  /* ended by NULL */
-    const char **shape, **dim, **constant, **without, **io; /* ended by NULL */
+    const char **shape, **dim, **constant, **without, **io,
+        **state;             /* ended by NULL */
     const char **preprocess; /* likewise; NULL: none */
     const Family *family;
     bool narrow;   /* weights are stored in the type of the file */

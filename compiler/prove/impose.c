@@ -245,15 +245,24 @@ static void match_geometry(const Imposer *imposer, const Operand *o,
     same(imposer, "pitch", c->pitch, o->pitch);
 }
 
+/* What scratch for each thread takes behind that of the first. */
+static int64_t copied_bytes(const Claim *claim, const Tensor *root)
+{
+    const int64_t bytes = tensor_bytes(root);
+    const int64_t each = i64_ceil_div(bytes, claim->align) * claim->align;
+    return claim->threads ? i64_mul(each, claim->threads) - bytes : 0;
+}
+
 static void match_ring(const Imposer *imposer, Operand *o,
                        const ClaimOperand *c, const Tensor *root)
 {
     const ClaimTensor *tensor = imposer->claim->tensor.at + c->tensor;
     if (c->ring && root->storage != STORE_ARENA)
         contradict(imposer, "is a ring outside of the arena");
-    same(imposer, "extent", tensor->extent,
-         c->ring ? i64_mul(c->ring, o->row_bytes) : tensor_bytes(root));
     o->ring = c->ring;
+    if (o->scratch && tensor->extent != tensor_bytes(root))
+        o->copied = copied_bytes(imposer->claim, root);
+    same(imposer, "extent", tensor->extent, operand_extent(o, root));
 }
 
 static void match_operand(Imposer *imposer, const Step *s, Operand *o,
@@ -302,6 +311,7 @@ static Step *make_step(Imposer *imposer, const ClaimStep *claim)
                 imposer->step, claim->kernel, s->kernel->name);
     s->index = imposer->step;
     s->backward = claim->backward;
+    s->split = claim->split;
     return s;
 }
 
@@ -402,12 +412,28 @@ typedef struct Values {
     const int *region;
 } Values;
 
+/* A state of the next run lies where that of this one does, which was looked at before. */
+static void match_state(const Imposer *imposer, const Values *values, size_t i)
+{
+    Tensor *tensor = values->tensor[i];
+    program_place_states(imposer->program);
+    if (tensor->offset != values->offset[i] ||
+        tensor->region != values->region[i])
+        fail_at(STATUS_LIMIT, imposer->loc, NULL,
+                "%s %zu is a state and does not lie at its input's place",
+                values->kind, i);
+}
+
 /* One in the arena lies where the caller is told. */
 static void match_home(const Imposer *imposer, const Values *values, size_t i)
 {
     Tensor *tensor = values->tensor[i];
     const int64_t offset = values->offset[i];
     const int region = values->region[i];
+    if (tensor_is_renewed(tensor)) {
+        match_state(imposer, values, i);
+        return;
+    }
     if (imposer->claimed[tensor->id] < 0) { /* no step touches it */
         tensor->offset = offset;
         tensor->region = region;
@@ -523,6 +549,8 @@ static void take_plan(Program *program, const Claim *claim)
         .state = claim->counters,
         .preserve_input = claim->preserve_input,
         .place = claim->run_state,
+        .place_bytes = claim->run_state_bytes,
+        .threads = claim->threads,
     };
     for (size_t i = 0; i < claim->region.n; i++) {
         const RegionUse region = { .name = "", .size = claim->region.at[i] };
@@ -545,7 +573,7 @@ void claim_impose(Program *p, const Claim *c, const char *path)
     make_steps(&imposer);
     check_streams(&imposer);
     take_plan(p, c);
-    if (program_pushed(p) && c->run_state < 0)
+    if (program_pushed(p) && c->run_state_bytes != PLACE_BYTES)
         fail_at(
             STATUS_LIMIT, imposer.loc, NULL,
             "the manifest has no place for the state of a run that takes rows");

@@ -59,7 +59,7 @@ bool lane_has(const Lanes *lanes, int32_t row, int64_t begin, int64_t end)
 static void add_cuts(Check *check, const Operand *operand)
 {
     int64_t at;
-    const Tensor *tensor = owner_of(operand, &at);
+    const Tensor *tensor = version_of(operand, &at);
     Lanes *lanes = check->lanes + tensor->id;
     if (!lanes->pixel) {
         const int64_t rows = tensor_bytes(tensor) / operand->row_bytes;

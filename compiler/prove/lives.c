@@ -56,14 +56,11 @@ static void meet_operand(Lives *lives, const Operand *operand, int32_t slot)
     if (!life)
         return;
     const Tensor *tensor = owner_of(operand, &at);
-    const int64_t bytes = operand->ring
-                              ? i64_mul(operand->ring, operand->row_bytes)
-                              : tensor_bytes(tensor);
     if (life->last < 0)
         *life = (Life){
             .first = slot,
             .scratch = operand->scratch,
-            .bytes = lives_round_up(lives, bytes),
+            .bytes = lives_round_up(lives, operand_extent(operand, tensor)),
         };
     life->last = slot;
 }
@@ -183,7 +180,7 @@ static void keep_input(Lives *lives, const Tensor *tensor)
     if (life->last < 0)
         *life = (Life){ .last = 0, .bytes = bytes };
     life->first = -1;
-    if (lives->program->plan.preserve_input)
+    if (lives->program->plan.preserve_input || tensor->state)
         life->last = (int32_t)lives->slot.n;
 }
 
@@ -199,7 +196,7 @@ static void keep_values(Lives *lives)
     }
     for (size_t i = 0; i < graph_results(g); i++) {
         const Tensor *tensor = g->output.at[i];
-        if (tensor->storage == STORE_ARENA)
+        if (tensor->storage == STORE_ARENA && !tensor->state)
             lives->life[tensor->id].last = (int32_t)lives->slot.n;
     }
 }

@@ -56,6 +56,8 @@ bool lane_has(const Lanes *lanes, int32_t row, int64_t begin, int64_t end);
 int64_t element_bits(const Operand *operand);
 /* The tensor that owns the operand's bytes, and where in it they begin. */
 const Tensor *owner_of(const Operand *operand, int64_t *at);
+/* The same, but a state of the next run is a tensor by itself. */
+const Tensor *version_of(const Operand *operand, int64_t *at);
 /* The address of a root tensor's first byte. */
 int64_t home_of(const Check *check, const Tensor *root);
 /* Does the operand lie in memory that changes? */
@@ -63,6 +65,9 @@ bool watched(const Operand *operand);
 Piece piece_of(const Operand *operand, int32_t row);
 bool inside(const Check *check, const Piece *piece);
 bool read_piece(Check *check, const Operand *operand, const Piece *piece);
+bool read_rows(Check *check, const Operand *operand, Range range);
+/* Do all rows lie as one piece, which their step has begun to write and nobody else since? */
+bool claimed(const Check *check, const Operand *operand);
 bool write_piece(Check *check, const Operand *operand, const Piece *piece,
                  int32_t flag);
 /* Is a result's row u made by unit u? */
@@ -76,6 +81,10 @@ Range rows_of(const Step *step, const Operand *operand, int32_t u);
 bool in_place(const Step *step, const Operand *out, const Operand *in);
 bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
                  bool pixels);
+
+/* threads.c */
+/* Nothing that one share of the step's units writes is touched by another share. */
+bool check_split(Check *check, const Step *step);
 
 /* pixels.c */
 /* Is the unit's row of the result written where rows are that it reads pixel by pixel? */

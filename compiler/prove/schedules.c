@@ -45,14 +45,15 @@ static bool has(const uint64_t *set, int32_t i)
     return set[i / 64] >> i % 64 & 1;
 }
 
-/* The tensor of the arena that owns the operand's bytes; NULL: it takes none. */
+/* The tensor of the arena that owns the operand's bytes; NULL: it takes none, or is a state, which
+ * lives through all steps. */
 static const Tensor *owner_in_arena(const Operand *operand)
 {
     int64_t at;
     if (!watched(operand))
         return NULL;
     const Tensor *owner = owner_of(operand, &at);
-    return owner->storage == STORE_ARENA ? owner : NULL;
+    return owner->storage == STORE_ARENA && !owner->state ? owner : NULL;
 }
 
 static bool is_whole(const Operand *operand)
@@ -318,6 +319,14 @@ static int64_t bytes_at(const Bounds *b, int32_t i)
     return through + unit + scratch_of(b->program->step.at[i]);
 }
 
+static int64_t states_bytes(const Graph *graph)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < graph->state.n; i++)
+        sum += tensor_bytes(graph->input.at[graph->state.at[i].in]);
+    return sum;
+}
+
 int64_t schedules_bound(const Program *program)
 {
     Arena *scratch = &program->graph->store->scratch;
@@ -335,5 +344,6 @@ int64_t schedules_bound(const Program *program)
     for (size_t i = 0; i < program->step.n; i++)
         most = i64_max(most, bytes_at(&b, (int32_t)i));
     arena_release(scratch, mark);
+    most += states_bytes(program->graph);
     return i64_ceil_div(most, align) * align;
 }

@@ -2,6 +2,8 @@
  * Sorted spans: found by halving, replaced in place, neighbours of one owner joined. */
 #include "prove/shadow.h"
 
+#include "base/size.h"
+
 /* The first span that ends behind `at`. */
 static size_t find(const Shadow *shadow, int64_t at)
 {
@@ -39,8 +41,9 @@ static void splice(Shadow *shadow, size_t first, size_t end,
     while (shadow->span.n + n > shadow->span.room)
         shadow->span.at = vec_grow(shadow->arena, shadow->span.at,
                                    &shadow->span.room, sizeof *shadow->span.at);
-    memmove(shadow->span.at + first + n, shadow->span.at + end,
-            tail * sizeof *shadow->span.at);
+    if (first + n != end)
+        memmove(shadow->span.at + first + n, shadow->span.at + end,
+                tail * sizeof *shadow->span.at);
     memcpy(shadow->span.at + first, with, n * sizeof *with);
     shadow->span.n = first + n + tail;
 }
@@ -52,29 +55,40 @@ static bool goes_on(const ShadowSpan *span, const ShadowSpan *next)
            span->delta == next->delta;
 }
 
+/* Puts a span behind others, or makes their last one longer. */
+static size_t append(ShadowSpan *with, size_t n, const ShadowSpan *span)
+{
+    if (span->begin >= span->end)
+        return n;
+    if (n && goes_on(with + n - 1, span))
+        with[n - 1].end = span->end;
+    else
+        with[n++] = *span;
+    return n;
+}
+
+/* Spans beside the new one take part: they may be one with it, on either side. */
 void shadow_write(Shadow *shadow, int64_t begin, int64_t end, int64_t delta,
                   int32_t tag)
 {
     if (begin >= end)
         return;
     const ShadowSpan *span = shadow->span.at;
+    const ShadowSpan own = { begin, end, delta, tag };
     size_t first = find(shadow, begin);
     size_t last = first;
     size_t n = 0;
     ShadowSpan with[3];
-    ShadowSpan own = { begin, end, delta, tag };
-    if (first && goes_on(span + first - 1, &own))
-        own.begin = span[--first].begin;
-    while (last < shadow->span.n && span[last].begin < end)
+    if (first && span[first - 1].end == begin)
+        first--;
+    while (last < shadow->span.n && span[last].begin <= end)
         last++;
     ShadowSpan before = first < last ? span[first] : own;
-    ShadowSpan after = last > first ? span[last - 1] : own;
-    before.end = begin;
-    after.begin = end;
-    if (before.begin < own.begin)
-        with[n++] = before;
-    with[n++] = own;
-    if (after.end > end)
-        with[n++] = after;
+    ShadowSpan after = first < last ? span[last - 1] : own;
+    before.end = i64_min(before.end, begin);
+    after.begin = i64_max(after.begin, end);
+    n = append(with, n, &before);
+    n = append(with, n, &own);
+    n = append(with, n, &after);
     splice(shadow, first, last, with, n);
 }

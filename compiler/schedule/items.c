@@ -19,6 +19,16 @@ static bool has_rows(const Tensor *root, const Operand *operand)
            bytes / operand->row_bytes <= INT32_MAX;
 }
 
+/* Scratch of a step that may be split: as often as there are threads. */
+static int64_t size_of(const Items *all, int32_t step, const Operand *operand,
+                       int64_t bytes)
+{
+    const int64_t size = items_round(all, bytes);
+    const bool each = all->threads && operand->scratch &&
+                      step_may_split(items_step(all, step), all->split_work);
+    return each ? i64_mul(size, all->threads) : size;
+}
+
 static Item *new_item(Items *all, Tensor *root, int32_t step,
                       const Operand *operand)
 {
@@ -29,13 +39,14 @@ static Item *new_item(Items *all, Tensor *root, int32_t step,
     const int64_t row = has_rows(root, operand) ? operand->row_bytes : bytes;
     const Item item = {
         .root = root,
-        .size = outside ? 0 : items_round(all, bytes),
+        .size = outside ? 0 : size_of(all, step, operand, bytes),
         .first = input ? -1 : step,
         .end = step + 1,
         .rows = row ? (int32_t)(bytes / row) : 1,
         .row_bytes = row,
         .scratch = operand->scratch,
-        .kept = result || (input && all->preserve_input),
+        .kept = result || root->state || (input && all->preserve_input),
+        .fixed = root->state,
         .outside = outside,
     };
     all->of[root->id] = (int)all->item.n;
@@ -274,6 +285,8 @@ Items items_find(Arena *arena, const Program *program, const PlanOptions *opt)
         .program = program,
         .align = opt->align,
         .preserve_input = opt->preserve_input,
+        .threads = opt->threads,
+        .split_work = opt->split_work,
         .hosts = opt->hosts && !opt->pins,
     };
     note_ends(&all);

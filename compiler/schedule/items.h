@@ -49,6 +49,8 @@ typedef struct Items {
     const Program *program;
     int64_t align;
     bool preserve_input;
+    int32_t threads; /* as asked for: options.h */
+    int64_t split_work;
     /* streams may make results in the place of what they are made of */
     bool hosts;
     /* by tensor id: an input of the model that is there before the first step; a result */

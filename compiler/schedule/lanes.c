@@ -117,6 +117,37 @@ static bool made_by_rows(const Walk *walk, const Cell *c)
     return c->n_makers > 0;
 }
 
+static Rows rows_written(const Walk *walk, const Port *port)
+{
+    const Rows all = { 0, walk->cell.at[port->cell].rows };
+    if (!port->alike)
+        return all;
+    return (Rows){ port->base, port->base + port->touch->operand->rows };
+}
+
+/* Channels and rows in common. */
+static bool write_alike(const Walk *walk, const Port *one, const Port *other)
+{
+    const Rows a = rows_written(walk, one);
+    const Rows b = rows_written(walk, other);
+    return one->lane_from < other->lane_to && other->lane_from < one->lane_to &&
+           a.lo < b.hi && b.lo < a.hi;
+}
+
+bool lanes_rewrite(const Walk *walk)
+{
+    for (size_t i = 0; i < walk->cell.n; i++) {
+        const Cell *cell = walk->cell.at + i;
+        const int *maker = walk->maker + cell->makers;
+        for (int k = 1; k < cell->n_makers; k++)
+            for (int other = 0; other < k; other++)
+                if (write_alike(walk, walk->port.at + maker[k],
+                                walk->port.at + maker[other]))
+                    return true;
+    }
+    return false;
+}
+
 /* Is it an input that dies in the range? */
 static bool dies(const Cell *c)
 {

@@ -67,5 +67,8 @@ static inline bool is_inside(const Cell *c)
 
 /* Fills in lanes, ports and cells, the pair of items that may overlap, and the hosts. */
 void lanes_list(Walk *walk);
+/* Do two steps write what cannot be told apart? Such writes come in the model's order, which a
+ * stream does not keep. */
+bool lanes_rewrite(const Walk *walk);
 
 #endif

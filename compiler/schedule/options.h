@@ -47,6 +47,10 @@ typedef struct PlanOptions {
     PlanLevel level;
     PlanGoal goal;
     bool preserve_input; /* inputs in the arena are not written */
+    /* that share the units of large steps, each with scratch of its own; 0: there is one */
+    int32_t threads;
+    int64_t split_work; /* multiplications below which a step is not split */
+    bool slices; /* the run stops after so many units, and goes on later */
     /* Instead of one arena; what does not fit fails with 1. */
     const Region *region;
     int regions;

@@ -407,9 +407,11 @@ int64_t overlap_cost(const Step *step)
     return cost * step->units;
 }
 
-/* Rows also make the tiles of a kernel shorter. */
+/* Rows also make the tiles of a kernel shorter, and threads would write over what others read. */
 bool overlap_pays(const PlanOptions *opt, const Step *step)
 {
+    if (opt->threads && step_may_split(step, opt->split_work))
+        return false;
     if (opt->level < PLAN_OVERLAP || !rules_tiles(step))
         return opt->level >= PLAN_OVERLAP;
     return goal_affords(opt->goal, overlap_cost(step), step->macs);

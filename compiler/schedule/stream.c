@@ -499,7 +499,7 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
     lanes_list(&w);
     set_bursts(&w, pixels);
     set_most(&w, most);
-    const bool done = walk(&w, budget);
+    const bool done = !lanes_rewrite(&w) && walk(&w, budget);
     if (done)
         collect(&w, out);
     else

@@ -45,7 +45,8 @@ bool stream_ascends(const Items *all, int32_t first, int32_t end);
  * STREAM_PIXELS rows of one pixel only. */
 int32_t stream_burst(const Step *step, int32_t pixels);
 /* Walks steps [first, end), all of which stream_takes(). Stops, returning false, beyond *budget
- * unit visits, which it counts down, when the units cannot be ordered, or beyond `most` bytes.
+ * unit visits, which it counts down, when the units cannot be ordered or two steps write the same,
+ * or beyond `most` bytes.
  * Steps of short rows make so many units one after the other, which the runtime joins to one call,
  * that they come to `pixels`. */
 bool stream_walk(Arena *arena, const Items *all, int32_t first, int32_t end,

@@ -376,6 +376,17 @@ static inline void inlay_state_out(const inlay_cell *k, float *to,
     }
 }
 
+/* Rows of the batch without a step have zeros as their last state. */
+static inline void inlay_state_unused(const inlay_cell *k, float *state,
+                                      const int32_t *length)
+{
+    const size_t bytes = (size_t)k->p->hidden * sizeof(float);
+    int32_t b;
+    for (b = 0; length && b < k->p->batch; b++, state += k->p->hidden)
+        if (length[b] == 0)
+            memset(state, 0, bytes);
+}
+
 /* Projects steps [s, s + n) of the direction, as far as there are `steps`, of one row of the batch;
  * product->x: its first step. */
 static inline void inlay_project_row(const inlay_cell *k,
@@ -542,6 +553,9 @@ static inline void inlay_one_direction(void *const *base, const inlay_step *s,
     w += d * k->padded * k->p->input;
     inlay_cell_open(base, s, k);
     inlay_direction(k, y, x, w, length);
+    inlay_state_unused(k, k->h, length);
+    if (k->p->kind == 4)
+        inlay_state_unused(k, k->c, length);
     inlay_state_out(k, (float *)inlay_at(base, s, 1), k->h);
     inlay_state_out(k, (float *)inlay_at(base, s, 2), k->c);
 }

@@ -228,6 +228,10 @@ static inline void inlay_sequence_f64(const inlay_cell_f64 *k, int32_t b,
     inlay_state_from(k, k->c, k->c0, state);
     for (i = 0; i < p->steps; i++)
         inlay_place_f64(k, y, x, i, steps);
+    if (steps == 0) {
+        memset(k->h, 0, inlay_state_bytes(k));
+        memset(k->c, 0, inlay_state_bytes(k));
+    }
     inlay_state_to(k, k->y_h, k->h, state);
     inlay_state_to(k, k->y_c, k->c, state);
 }

@@ -58,6 +58,23 @@ static inline double inlay_resize_round(const inlay_resize_table_params *p,
     return p->mode == INLAY_NEAREST ? (double)(float)x : x;
 }
 
+/* Element i of the result where a region is resized: float32 throughout, as in ONNX Runtime, since
+ * places fall on halves and on the edges of the image. */
+static inline double inlay_resize_crop(const inlay_resize_table_params *p,
+                                       double scale, double start, double end,
+                                       int32_t i)
+{
+    const float first = (float)start;
+    const float span = (float)end - first;
+    const float in = (float)(p->n_in - 1);
+    const float out = (float)(scale * p->n_in) - 1.0f;
+    const float begin = first * in;
+    const float all = (float)i * span * in;
+    if (p->n_out == 1)
+        return 0.5 * (double)(first + (float)end) * (double)in;
+    return (double)(begin + all / out);
+}
+
 /* The place in the source of element i of the result. */
 static inline double inlay_resize_place(const inlay_resize_table_params *p,
                                         double scale, double start, double end,
@@ -76,15 +93,13 @@ static inline double inlay_resize_place(const inlay_resize_table_params *p,
                    ? 0.0
                    : inlay_resize_round(p, x * (in - 1.0) / (out - 1.0));
     case INLAY_PYTORCH_HALF_PIXEL:
-        return p->n_out == 1 ? -0.5 : at - 0.5;
+        return p->n_out == 1 ? 0.0 : at - 0.5;
     case INLAY_TF_HALF_PIXEL:
         return at;
     case INLAY_HALF_PIXEL_SYMMETRIC:
         return in / 2.0 * (1.0 - p->n_out / out) + at - 0.5;
     case INLAY_TF_CROP:
-        return start * (in - 1.0) +
-               (p->n_out == 1 ? (end - start) * (in - 1.0) / 2.0
-                              : x * (end - start) * (in - 1.0) / (out - 1.0));
+        return inlay_resize_crop(p, scale, start, end, i);
     default:
         return inlay_resize_round(p, at - 0.5);
     }
@@ -247,7 +262,8 @@ static inline int inlay_resize_fits(const inlay_resize_table_params *p,
                                     const int64_t *sizes)
 {
     const double n = scale * p->n_in;
-    if (scales && floor(n) != (double)p->n_out)
+    if (scales && floor(n) != (double)p->n_out &&
+        floor((double)(float)n) != (double)p->n_out)
         return 0;
     if (sizes && p->policy && floor(n + 0.5) != (double)p->n_out)
         return 0;

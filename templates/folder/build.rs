@@ -7,6 +7,10 @@ fn main() {
 #if MODEL_WEIGHTS_SOURCE
     build.file("src/model_weights.c");
 #endif
+#if MODEL_HAS_SLOTS
+    build.file("src/inlay_slots.c");
+    build.file("src/inlay_signed.c");
+#endif
 #if MODEL_WEIGHTS_OBJECT
     build.object("src/model_weights.o");
 #endif

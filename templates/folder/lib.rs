@@ -35,6 +35,10 @@ pub struct Outputs {
 }
 
 extern "C" {
+#if MODEL_HAS_STATES
+    /// All states become zeros: before the first run, and to begin anew.
+    pub fn model_reset(arena: Memory) -> c_int;
+#endif
 #if MODEL_BY_ROWS
     /// NULL: no row is awaited.
     pub fn model_input_row(arena: Memory) -> *mut c_void;

@@ -125,6 +125,11 @@ class Bench:
         options = {self.far: ['--external-data-dir', os.path.join(self.work, 'elsewhere')], self.two: ['--const', 'a=' + self.x]}
         return self.manifest(model, ['--weights', 'blob'] + options.get(model, []))
 
+    def packed(self):
+        """A blob of weights."""
+        host.run([self.inlay] + self.words('weights'))
+        return os.path.join(self.work, 'packed')
+
     def as_test(self, words):
         """The words of `run` for `test`: the model in a folder of its own, with its inputs as a data set, and any result."""
         folder = os.path.join(self.work, 'tested')
@@ -172,6 +177,19 @@ def layout(b, c):
 def preserve(b, c):
     size = json.loads(b.run(['analyze', b.digits, '--io', 'arena', '--json'])[1])['arena']['size']
     return b.words(c) + ['--io', 'arena'] + (['--arena-limit', str(size)] if c in ('run', 'check') else []), ['--preserve-input']
+
+
+def slices(b, c):
+    """The run needs no memory but for the place where it stands."""
+    limit = {'run': ['--arena-limit', '0'], 'check': ['--max-arena', '0']}.get(c, [])
+    return b.words(c, b.two, [b.x, b.x]) + limit, ['--slices']
+
+
+def threads(b, c):
+    """No result lies over what another thread still reads."""
+    size = str(json.loads(b.run(['analyze', b.digits, '--plan=overlap', '--json'])[1])['arena']['size'])
+    limit = ['--max-arena' if c == 'check' else '--arena-limit', size] if c in ('check', 'run', 'test') else []
+    return b.words(c) + ['--plan=overlap'] + limit, ['--threads', '2:1']
 
 
 def pin(b, c):
@@ -246,6 +264,9 @@ def proof(b, c):
 # What shows that an option is used: (words without it, what it adds).
 EXPERIMENTS = {
     'for': lambda b, c: (['weights', 'pack', b.digits, '-o', os.path.join(b.work, 'packed')], ['--for', b.field(b.digits)]),
+    'counter': lambda b, c: (b.words(c), ['--counter', '7']),
+    'golden': lambda b, c: (b.words(c), ['--golden', b.x]),
+    'key': lambda b, c: (['weights', 'sign-request', b.packed(), '-o', os.path.join(b.work, 'message')], ['--key', '7']),
     'output': lambda b, c: (['weights', 'pack', b.digits, '--for', b.field(b.digits)], ['-o', os.path.join(b.work, 'packed')]) if c == 'weights' else ([w for w in b.words(c) if w not in ('-o', b.out)], ['-o', b.out]),
     'name': always(['--name', 'other']),
     'shape': on_open(['--shape', 'x=1x8']),
@@ -264,7 +285,10 @@ EXPERIMENTS = {
     'npy': lambda b, c: (b.words(c) + ['-o', b.out], ['--npy']),
     'io': layout,
     'preprocess': lambda b, c: (b.words(c) + {'check': ['--max-arena', '1M'], 'dump': ['--after', 'infer']}.get(c, []), ['--preprocess', 'uint8,scale=1/255']),
+    'state': lambda b, c: (b.words(c, b.two, [b.x, b.x]) + {'run': ['--arena-limit', '16'], 'check': ['--max-arena', '16']}.get(c, []), ['--state', 'y=a']),
     'preserve-input': preserve,
+    'slices': slices,
+    'threads': threads,
     'region': always(['--region', 'a:100']),
     'pin': pin,
     'cache': always(['--cache', '/dev/null/cache']),
@@ -298,6 +322,7 @@ EXPERIMENTS = {
     'stats': always(['--stats']),
     'quiet': always(['--quiet']),
     'checks': always(['--checks']),
+    'slots': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--slots']),
     'csv': always(['--csv']),
     'html': always(['--html']),
     'json': proof,
@@ -326,7 +351,7 @@ def pair(t, b, command, option):
         if plain[0] == 0 and given[0] not in (0, 64):
             t.ok(name + ': a failure writes nothing', not given[3], sorted(given[3]))
         return
-    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'region': 'a:1M', 'effort': '2', 'top': '2', 'rtol': '1', 'atol': '1', 'preprocess': 'uint8'}
+    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'threads': '2', 'region': 'a:1M', 'effort': '2', 'top': '2', 'counter': '2', 'key': '2', 'rtol': '1', 'atol': '1', 'preprocess': 'uint8'}
     value = values.get(option['name'], option.get('values', [EXAMPLE.get(option['kind'])])[0])
     words = ['--' + option['name']] + ([value] if 'value' in option else [])
     status, text, message, files = b.run(b.words(command) + words)

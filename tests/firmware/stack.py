@@ -254,7 +254,7 @@ def frame_of_run(setting, root, work, streams):
     bytes_ = 0
     for by_rows in '01':
         for regions in '01':
-            flags = ['-DMODEL_HAS_SEGMENTS=' + streams, '-DMODEL_BY_ROWS=' + by_rows, '-DMODEL_HAS_REGIONS=' + regions]
+            flags = ['-DMODEL_HAS_SEGMENTS=' + streams, '-DMODEL_BY_ROWS=' + by_rows, '-DMODEL_WAITS=' + by_rows, '-DMODEL_HAS_REGIONS=' + regions]
             graph = setting.compile(os.path.join(root, 'templates', 'model.c'), root, work, flags)
             runs = [f for f in graph.frame if re.fullmatch('model_(run|run_with|start|start_with|push|push_with)', f)]
             bytes_ = max([bytes_] + [graph.deepest(f, {}) for f in runs])

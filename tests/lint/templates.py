@@ -11,7 +11,8 @@ import host
 import tap
 
 WEIGHTS = {'no weights': ['HAS_WEIGHTS=0'], 'linked weights': [], 'weights apart': ['WEIGHTS_APART=1']}
-FREE = ['HAS_REGIONS', 'BY_ROWS', 'HAS_SEGMENTS', 'HAS_BUFFERS']
+FREE = ['HAS_REGIONS', 'HAS_SEGMENTS', 'HAS_BUFFERS']
+WAITS = [[], ['SHARED=1'], ['BY_ROWS=1', 'WAITS=1'], ['SLICED=1', 'WAITS=1', 'SHARED=1']]
 
 
 def main():
@@ -25,8 +26,8 @@ def main():
             t.skip(name, 'there is no C compiler')
             continue
         bad = []
-        for values in itertools.product('01', repeat=len(FREE)):
-            flags = ['-DMODEL_' + d for d in given + ['%s=%s' % pair for pair in zip(FREE, values)]]
+        for *values, waits in itertools.product(*['01'] * len(FREE), WAITS):
+            flags = ['-DMODEL_' + d for d in given + waits + ['%s=%s' % pair for pair in zip(FREE, values)]]
             for watched in ([], ['-DINLAY_CHECK']):
                 status, text = host.run([compiler] + flags + watched + command)
                 if status:

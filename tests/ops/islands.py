@@ -277,6 +277,11 @@ def deconv_line(m):
     return [2, 4, 9], m.q(m.node('MaxPool', deconv_of(m, y, 3, 2, 4, strides=[2], auto_pad='SAME_UPPER'), kernel_shape=[2]), .07)
 
 
+def deconv_one(m):
+    """One channel: its bias is that of all pixels of a block."""
+    return [1, 4, 6], m.q(deconv_of(m, m.q('x'), 4, 1, 4, strides=[2]), .07)
+
+
 def biases(m):
     """What is added to a product is its bias."""
     y = m.node('Add', m.node('MatMul', m.q('x'), m.w(10, 6, channel=1)), m.floats(6))
@@ -327,7 +332,7 @@ def other_types(m):
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
-         (deconvs, ()), (deconv_line, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
+         (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
 NO_TABLES = (conv_relu, conv_clip, conv_bounds)

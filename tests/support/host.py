@@ -30,6 +30,13 @@ static void *take(size_t n)
     return p + (64 - (size_t)p %% 64);
 }
 
+void parts(void *context, int n, void (*work)(void *job, int k), void *job);
+void parts(void *context, int n, void (*work)(void *job, int k), void *job)
+{
+    (void)context;
+    while (n--) work(job, n);
+}
+
 static void load(const char *path, void *to, size_t n)
 {
     FILE *f = fopen(path, "rb");
@@ -81,6 +88,22 @@ static int run_%(name)s(void)
 
 RUN = '''    r = %(name)s_run%(with)sarena, &in, &out);
 '''
+
+# Parts one after the other, the last first, as a caller without threads may.
+THREADS = '''    r = %(name)s_run_mt%(with)sarena, &in, &out, parts, NULL);
+'''
+
+# Slices of all sizes; a run that was given up leaves nothing behind.
+SLICES = '''    {
+        int32_t units = 0;
+        %(abort)s
+        if (%(name)s_begin(arena)) return 93;
+        do r = %(name)s_step%(with)sarena, &in, &out, units = units %% 7 + 1);
+        while (r == %(upper)s_MORE);
+        if (%(name)s_step%(with)sarena, &in, &out, 1) != %(upper)s_E_ARG) return 94;
+    }
+'''
+ABORT = 'if (%(name)s_begin(arena) || ((r = %(name)s_step%(with)sarena, &in, &out, 3)) && r != %(upper)s_MORE)) return 92;'
 
 ROWS = r'''    {
         unsigned char *frame = take(%(bytes)d);
@@ -210,8 +233,18 @@ def model_code(work, name, man, inputs):
     facts['sizes'] = ', '.join('%s_ARENA_%s_SIZE' % (name.upper(), r['name'].upper()) for r in regions) if regions else name.upper() + '_ARENA_SIZE'
     facts['arena'] = '    const %s_arenas arenas = { %s }, *const arena = &arenas;\n' % (
         name, ', '.join('area[%d]' % k for k in range(len(regions)))) if regions else '    unsigned char *const arena = area[0];\n'
-    facts['run'] = ROWS % dict(facts, slot=rows[0], bytes=rows[1]) if rows else RUN % facts
+    facts['run'] = run_code(man, facts, rows)
     return MODEL % facts
+
+
+def run_code(man, facts, rows):
+    if rows:
+        return ROWS % dict(facts, slot=rows[0], bytes=rows[1])
+    if 'threads' in man['arena']:
+        return THREADS % facts
+    if 'run_state' not in man['arena']:
+        return RUN % facts
+    return SLICES % dict(facts, abort='' if any(in_arena(io) for io in man['inputs']) else ABORT % facts)
 
 
 def write_main(work, models):

@@ -15,6 +15,7 @@ typedef struct Attention {
     int64_t heads;
     int64_t queries;
     int64_t keys;
+    int64_t past;  /* keys before those of the node */
     Tensor *query; /* [B][S][N][H] */
     Tensor *key;   /* so too; with a past, or given so: [B][N][T][H] */
     Tensor *value;
@@ -152,7 +153,8 @@ static void add_mask(Attention *attention, Tensor *mask)
     add_to_scores(attention, add);
 }
 
-/* Keys behind the query are masked, more than any other mask does. */
+/* Query i is at key past + i. Keys behind it are masked, more than any other mask does; the last
+ * query sees all, as in ONNX Runtime. */
 static void add_causal(Attention *attention)
 {
     const Node *node = attention->node;
@@ -160,13 +162,13 @@ static void add_causal(Attention *attention)
     const float hidden = type == DT_F32 ? -FLT_MAX : attention->filter;
     const int64_t queries = attention->queries;
     const int64_t keys = attention->keys;
-    const int64_t before = keys - queries;
+    const int64_t last = queries - 1;
     const int64_t count = i64_mul(queries, keys);
     float *mask = NEW_ARRAY(node->graph->arena, float, count);
     float *next = mask;
     for (int64_t i = 0; i < queries; i++)
         for (int64_t k = 0; k < keys; k++)
-            *next++ = k > i + before ? hidden : 0.0f;
+            *next++ = i < last && k > i + attention->past ? hidden : 0.0f;
     Tensor *bias = attend_matrix(node, queries, keys, mask);
     add_to_scores(attention, expand_cast(node, bias, type));
 }
@@ -278,11 +280,13 @@ static void take_past(Attention *attention, Tensor *keys, Tensor *values,
     const Node *node = attention->node;
     attention->batch = attention->query->shape.dim[0];
     attention->queries = attention->query->shape.dim[1];
+    attention->past = -key_count(attention->key, attention->k_by_head);
     attention->key =
         with_past(node, attention->key, &attention->k_by_head, keys, keys_read);
     attention->value = with_past(node, attention->value, &attention->v_by_head,
                                  values, values_read);
     attention->keys = key_count(attention->key, attention->k_by_head);
+    attention->past += attention->keys;
 }
 
 static void take_masks(Attention *attention, Tensor *mask, Tensor *bias)

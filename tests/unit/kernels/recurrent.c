@@ -116,6 +116,7 @@ static void naive_lstm(const Case *t, int d, const float *x, const double *h,
     }
 }
 
+/* Rows without a step have zeros as their last state, whatever the first one is. */
 static void naive(Case *t)
 {
     const inlay_recurrent_params *p = &t->p;
@@ -127,8 +128,8 @@ static void naive(Case *t)
             const int steps = t->length ? t->length[b] : p->steps;
             double h[64], c[64], next[64];
             for (int i = 0; i < H; i++)
-                h[i] = t->h0 ? (double)t->h0[state + i] : 0.0,
-                c[i] = t->c0 ? (double)t->c0[state + i] : 0.0;
+                h[i] = t->h0 && steps ? (double)t->h0[state + i] : 0.0,
+                c[i] = t->c0 && steps ? (double)t->c0[state + i] : 0.0;
             for (int s = 0; s < steps; s++) {
                 const int at = p->reverse >> d & 1 ? steps - 1 - s : s;
                 const float *x = t->x + at * p->xs[0] + b * p->xs[1];

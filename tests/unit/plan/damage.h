@@ -22,6 +22,7 @@ typedef enum DamageKind {
     DAMAGE_LIST,     /* two entries of a stream's list */
     DAMAGE_ORDER,    /* two steps */
     DAMAGE_COUNTERS, /* the row counters and the place of the run */
+    DAMAGE_SPLIT,    /* a step that threads share, or no more */
     DAMAGE_REGION,   /* a tensor in another memory */
     DAMAGE_KINDS
 } DamageKind;
@@ -29,7 +30,8 @@ typedef enum DamageKind {
 static const char *const damage_names[] = {
     "tensor up",          "tensor down",    "operand up",
     "ring a row shorter", "step turned",    "list entries swapped",
-    "steps swapped",      "counters moved", "another region"
+    "steps swapped",      "counters moved", "step split",
+    "another region"
 };
 
 /* What a plan makes use of. */
@@ -41,6 +43,8 @@ typedef enum PlanKind {
     WITH_STRIPS,
     WITH_REGIONS,
     WITH_ROWS,
+    WITH_SLICES,
+    WITH_SPLITS,
     WITH_VALUES_INSIDE,
     PLAN_KINDS
 } PlanKind;
@@ -49,7 +53,8 @@ static const char *const plan_names[] = {
     "streams",        "backward streams",
     "overlaps",       "pairs",
     "strips",         "regions",
-    "inputs by rows", "inputs or results in the arena"
+    "inputs by rows", "slices",
+    "threads",        "inputs or results in the arena"
 };
 
 typedef struct DamageCount {
@@ -63,7 +68,7 @@ typedef struct Damage {
     Step **step; /* as they were */
     Operand **operand;
     Segment *segment;
-    bool *backward;
+    bool *backward, *split;
     int64_t state, place;
 } Damage;
 
@@ -83,6 +88,7 @@ static inline Damage damage_begin(Arena *a, Program *p, uint64_t seed)
     d.step = arena_copy(a, p->step.at, p->step.n * sizeof *p->step.at);
     d.operand = NEW_ARRAY(a, Operand *, p->step.n + 1);
     d.backward = NEW_ARRAY(a, bool, p->step.n + 1);
+    d.split = NEW_ARRAY(a, bool, p->step.n + 1);
     d.segment = p->plan.segment.n
                     ? arena_copy(a, p->plan.segment.at,
                                  p->plan.segment.n * sizeof *p->plan.segment.at)
@@ -92,6 +98,7 @@ static inline Damage damage_begin(Arena *a, Program *p, uint64_t seed)
             arena_copy(a, d.step[i]->operand,
                        (size_t)d.step[i]->n_operand * sizeof(Operand));
         d.backward[i] = d.step[i]->backward;
+        d.split[i] = d.step[i]->split;
     }
     return d;
 }
@@ -104,6 +111,7 @@ static inline void damage_undo(Damage *d)
         memcpy(s->operand, d->operand[i],
                (size_t)s->n_operand * sizeof(Operand));
         s->backward = d->backward[i];
+        s->split = d->split[i];
         s->index = (int)i;
     }
     if (d->segment)
@@ -187,11 +195,11 @@ static inline bool swap_steps(Damage *d)
 static inline bool move_counters(Damage *d, int64_t by)
 {
     Plan *p = &d->program->plan;
-    const bool pushed = program_pushed(d->program);
-    if (!p->segment.n || (pushed ? p->place : p->state) + by < 0)
+    const bool waits = p->place_bytes;
+    if ((!p->segment.n && !waits) || (waits ? p->place : p->state) + by < 0)
         return false;
     p->place += by;
-    p->state = pushed ? p->place + PLACE_BYTES : p->state + by;
+    p->state = waits ? p->place + p->place_bytes : p->state + by;
     return true;
 }
 
@@ -224,6 +232,11 @@ static inline bool damage_do(Damage *d, Arena *a, DamageKind kind)
         Step *s = p->step.at[damage_random(d, (uint32_t)p->step.n)];
         s->backward = !s->backward;
         return s->units > 1;
+    }
+    case DAMAGE_SPLIT: {
+        Step *s = p->step.at[damage_random(d, (uint32_t)p->step.n)];
+        s->split = !s->split;
+        return true;
     }
     case DAMAGE_LIST:
         return swap_entries(d, a);
@@ -261,7 +274,7 @@ static inline bool stays_inside(const Program *p)
             const Tensor *root = tensor_root(o->tensor, &at);
             if (o->ref.cap == o->rows)
                 end = i64_min(end, (int64_t)o->ref.off - at - o->offset +
-                                       tensor_bytes(root));
+                                       tensor_bytes(root) + o->copied);
             if (end > program_region_size(p, o->ref.base - INLAY_ARENA))
                 return false;
         }
@@ -315,7 +328,10 @@ static inline bool lies_over(const Program *p, const Step *s)
 static inline void damage_note(const Program *p, DamageCount *n)
 {
     bool with[PLAN_KINDS] = {
-        [WITH_REGIONS] = program_regions(p) > 1, [WITH_ROWS] = program_pushed(p)
+        [WITH_REGIONS] = program_regions(p) > 1,
+        [WITH_ROWS] = program_pushed(p),
+        [WITH_SLICES] = program_sliced(p),
+        [WITH_SPLITS] = program_splits(p) > 0,
     };
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;

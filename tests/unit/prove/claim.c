@@ -18,7 +18,7 @@ static const char whole[] =
     "{'schema_version': 1, 'model_sha256': 'abc',"
     " 'arena': {'size': 96, 'align': 32, 'lower_bound': 64, 'optimal': true,"
     "  'counters': {'offset': 80, 'bytes': 4},"
-    "  'run_state': {'offset': 84, 'bytes': 8}},"
+    "  'threads': 2, 'run_state': {'offset': 84, 'bytes': 8}},"
     " 'options': {'from': ['a'], 'to': ['b'], 'shape': ['x=1'], 'dim': ['N=2', "
     "'M=3'], 'const': [],"
     "  'without': ['cse'], 'io': ['rows'], 'preserve_input': true,"
@@ -30,6 +30,7 @@ static const char whole[] =
     "  {'storage': 'input', 'slot': 3, 'offset': 0, 'bytes': 1,"
     "   'extent': 2}],"
     " 'steps': [{'kernel': 'k', 'units': 7, 'backward': true, 'piece': 2,"
+    "   'split': true,"
     "   'strip': 4, 'columns': [1, 6], 'lowered': [4, 0], 'operands': ["
     "    null, {'access': 'read', 'weights': 0},"
     "    {'access': 'write', 'tensor': 1, 'at': 8, 'rows': 9, 'row': 10,"
@@ -249,7 +250,7 @@ static void little_is_enough(void **state)
         { " 'model_sha256': 'abc',", "" },
         { "  'counters': {'offset': 80, 'bytes': 4},", "" },
         { "'optimal': true,  'counters': {'offset': 80, 'bytes': 4},"
-          "  'run_state': {'offset': 84, 'bytes': 8}}",
+          "  'threads': 2, 'run_state': {'offset': 84, 'bytes': 8}}",
           "'optimal': false}" },
         { " 'regions': [{'size': 64}, {'size': 32}],", "" },
         { "   'strip': 4, 'columns': [1, 6],", "" },
@@ -296,8 +297,12 @@ static const Case cases[] = {
     { "'optimal': true", "'optimal': 1", "arena.optimal is no boolean" },
     { "'offset': 80", "'offset': -1", "arena.counters.offset is no integer" },
     { "'bytes': 4}", "'byte': 4}", "arena.counters.bytes is missing" },
-    { "'offset': 84", "'offset': 86", "arena.run_state.bytes is no 8, al" },
-    { "'bytes': 8}", "'bytes': 4}", "arena.run_state.bytes is no 8, al" },
+    { "'offset': 84", "'offset': 86", "arena.run_state.bytes is no 8 or" },
+    { "'bytes': 8}", "'bytes': 4}", "arena.run_state.bytes is no 8 or" },
+    { "'threads': 2", "'threads': 64", NULL },
+    { "'threads': 2", "'threads': 1", "arena.threads is no integer from 2" },
+    { "'threads': 2", "'threads': 65", "arena.threads is no integer from 2" },
+    { "'split': true", "'split': 1", "steps[0].split is no boolean" },
     { "'shape': ['x=1']", "'shape': [1]", "options.shape is no list of texts" },
     { "'shape': ['x=1']", "'shape': 'x=1'", "options.shape is no list of a" },
     { "'preserve_input': true", "'preserve_input': 0", "options.preserve_inp" },
