@@ -131,10 +131,12 @@ static Calls list_calls(const Bound *b, const Slot *slot, bool reverse)
 }
 
 /* A tensor as the finest rows in which the operands on it that make it (born), or touch it, in a
- * slot see it. */
+ * slot see it. Where some do not see all of it, the reader of the most stands for all of them: what
+ * it does not read may be gone before the slot. */
 typedef struct Image {
-    int32_t rows; /* 0: some do not see all of it */
+    int32_t rows; /* 0: some do not see all of what is made */
     int64_t row_bytes;
+    const Operand *only; /* NULL: each operand counts */
 } Image;
 
 /* Does the operand see all rows of its tensor, from the first on? */
@@ -148,25 +150,39 @@ static bool sees_all(const Operand *operand)
            i64_mul(operand->rows, operand->row_bytes) == tensor_bytes(tensor);
 }
 
+/* Does the operand make the tensor (born), or touch it? */
+static bool counts_for(const Bound *b, const Operand *operand, const Life *life,
+                       bool born)
+{
+    return (operand->write || !born) && life_of(b->lives, operand) == life;
+}
+
 static Image image_in(const Bound *b, const Slot *slot, const Life *life,
                       bool born)
 {
-    const Image none = { 0, 0 };
-    Image image = none;
+    Image image = { 0, 0, NULL };
+    Image widest = image;
+    int64_t most = 0;
+    bool all = true;
     for (int32_t i = slot->first; i < slot->end; i++) {
         const Step *step = step_at(b, i);
         for (int k = 0; k < step->n_operand; k++) {
             const Operand *operand = step->operand + k;
-            const bool counts = operand->write || !born;
-            if (!counts || life_of(b->lives, operand) != life)
+            if (!counts_for(b, operand, life, born))
                 continue;
-            if (!sees_all(operand))
-                return none;
+            all &= sees_all(operand);
             if (operand->rows > image.rows)
-                image = (Image){ operand->rows, operand->row_bytes };
+                image = (Image){ operand->rows, operand->row_bytes, NULL };
+            const int64_t seen = i64_mul(operand->rows, operand->row_bytes);
+            if (operand->write || seen <= most)
+                continue;
+            most = seen;
+            widest = (Image){ operand->rows, operand->row_bytes, operand };
         }
     }
-    return image;
+    if (all)
+        return image;
+    return born ? (Image){ 0, 0, NULL } : widest;
 }
 
 /* Rows of an operand, as those of the image that it touches as a whole, are touched by call i. */
@@ -187,6 +203,8 @@ static void note_call(const Bound *b, const Calls *calls, int32_t i,
     for (int k = 0; k < step->n_operand; k++) {
         const Operand *operand = step->operand + k;
         if (life_of(b->lives, operand) != life || operand->write != born)
+            continue;
+        if (as.only && operand != as.only)
             continue;
         Range range = { 0, operand->rows };
         if (!born || by_row(step, operand))
@@ -250,21 +268,29 @@ static bool dies_at_once(const Life *life, Image as)
     return !as.rows || life->one_piece || life->elementwise;
 }
 
-static void add_whole(const Bound *b, const Calls *calls, const Life *life)
+/* Bytes that the slot needs of a tensor that dies in it. */
+static int64_t needed_of(const Life *life, Image as)
 {
+    return as.only ? as.rows * as.row_bytes : life->bytes;
+}
+
+static void add_whole(const Bound *b, const Calls *calls, const Life *life,
+                      Image as)
+{
+    const int64_t bytes = needed_of(life, as);
     int32_t end = 2;
     if (life->one_piece)
         end = 2 * calls->n;
     else if (life->elementwise)
         end = 1;
-    b->delta[0] += life->bytes;
-    b->delta[end] -= life->bytes;
+    b->delta[0] += bytes;
+    b->delta[end] -= bytes;
 }
 
 /* What the alignment adds may be taken at once by what lies over it: it is not counted. */
 static void add_rows(const Bound *b, const Life *life, Image as, bool born)
 {
-    int64_t rest = life->bytes;
+    int64_t rest = needed_of(life, as);
     for (int32_t row = 0; row < as.rows; row++) {
         const int64_t bytes = i64_min(rest, as.row_bytes);
         const int32_t call = b->call[row];
@@ -284,7 +310,7 @@ static void add_life(const Bound *b, const Calls *calls, const Slot *slot,
 {
     const Image as = image_in(b, slot, life, born);
     if (!born && dies_at_once(life, as)) {
-        add_whole(b, calls, life);
+        add_whole(b, calls, life, as);
     } else if (!as.rows) {
         add_pieces(b, calls, life);
     } else {

@@ -145,6 +145,40 @@ static void inputs_and_results_in_the_arena(void **state)
     assert_int_equal(arena_chain(true, true), 48 + 240 + 336);
 }
 
+/* Four rows of the image x, from the given one on, each made into a row of 12 bytes. */
+static Tensor *add_half(World *w, Tensor *x, int32_t from, Reuse reuse)
+{
+    Tensor *y = add_image(w, 4, 3, 1);
+    const In in = { x, { .kind = ROWS_SAME }, reuse };
+    Step *step = add_step(w, &kernel_op, y, 1, &in, 0);
+    Operand *half = step->operand + 1;
+    half->offset = from * half->row_bytes;
+    half->rows = 4;
+    return y;
+}
+
+/* The first half of an input of 96 bytes is needed no more where the second is read last: what is
+ * made of that lies over it, also where the second half must stay as a whole. */
+static void last_reader_of_a_half(void **state)
+{
+    (void)state;
+    static const Reuse reuses[] = { REUSE_ROWS, REUSE_NONE };
+    for (int i = 0; i < 2; i++) {
+        World w;
+        world_open(&w, 1);
+        Tensor *x = add_input(&w, 8, 3, 1);
+        x->storage = STORE_ARENA;
+        make_output(&w, add_half(&w, x, 0, reuses[i]));
+        add_sum(&w, add_half(&w, x, 4, reuses[i]));
+        finish(&w);
+        const PlanOptions opt = { .align = 4, .level = PLAN_OVERLAP };
+        assert_int_equal(bound_of(&w, &opt), 96);
+        if (reuses[i] == REUSE_ROWS)
+            assert_int_equal(w.program.plan.arena_size, 96);
+        world_close(&w);
+    }
+}
+
 /* What a loop of steps 1 to 3 reads from before, 432 bytes, lives while its second step runs. */
 static void loops(void **state)
 {
@@ -245,6 +279,7 @@ int main(void)
         cmocka_unit_test(chains),
         cmocka_unit_test(windows),
         cmocka_unit_test(inputs_and_results_in_the_arena),
+        cmocka_unit_test(last_reader_of_a_half),
         cmocka_unit_test(loops),
         cmocka_unit_test(loop_ends),
         cmocka_unit_test(loops_in_loops),
