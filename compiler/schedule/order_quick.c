@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Orders that are found at once: depth first from the results, of what a step reads that first
- * which needs most beyond what it leaves (Sethi and Ullman's rule), and the given order, each as
- * it is and with steps taken early that set bytes free. Near linear, for what the search cannot
- * finish. */
+ * which needs most beyond what it leaves (Sethi and Ullman's rule), the given order, and what the
+ * search found; each as it is, with steps late that take bytes, and with steps early that set bytes
+ * free. Near linear, for what the search cannot finish. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "schedule/order_set.h"
+
+/* Orders to begin with; FOUND: of the search. */
+enum { AS_GIVEN, BY_DEPTH, FOUND, CANDIDATES };
 
 /* No sum of needs goes beyond. */
 static const int64_t MOST_NEED = (int64_t)1 << 60;
@@ -220,24 +223,85 @@ static int64_t run_order(Search *search, int64_t live, const int32_t *order,
     return search->peak;
 }
 
-int64_t order_quick(Search *search, int64_t live, int64_t limit, int32_t *order)
+/* The first place where the step's result is needed, or the end of the stretch. */
+static int32_t first_need(const Search *search, int32_t step, const int32_t *at)
+{
+    const int32_t end = search->after_of[step + 1];
+    int32_t first = search->end - search->first;
+    for (int32_t k = search->after_of[step]; k < end; k++) {
+        const int32_t after = search->after[k];
+        if (after < search->end)
+            first = (int32_t)i64_min(first, at[after - search->first]);
+    }
+    return first;
+}
+
+/* Moves the step from one place to a later one. */
+static void move_later(const Search *search, int32_t *order, int32_t *at,
+                       int32_t from, int32_t to)
+{
+    const int32_t step = order[from];
+    for (int32_t i = from; i < to; i++) {
+        order[i] = order[i + 1];
+        at[order[i] - search->first] = i;
+    }
+    order[to] = step;
+    at[step - search->first] = to;
+}
+
+/* Steps that leave more bytes alive than there were go as far back as they may, the last first. */
+static void sink(Search *search, int64_t live, int32_t *order)
 {
     const ArenaMark mark = arena_mark(search->arena);
     const int32_t n = search->end - search->first;
-    int32_t *by_depth = NEW_ARRAY(search->arena, int32_t, n);
-    int32_t *as_given = NEW_ARRAY(search->arena, int32_t, n);
-    for (int32_t i = 0; i < n; i++)
-        as_given[i] = search->first + i;
-    depth_first(search, by_depth);
-    for (int k = 0; k < 3; k++) {
-        const int32_t *next = k ? by_depth : as_given;
-        const int64_t peak = run_order(search, live, next, k != 1);
+    int32_t *at = NEW_ARRAY(search->arena, int32_t, n);
+    order_open_stretch(search, live, live);
+    for (int32_t i = 0; i < n; i++) {
+        order_take(search, order[i]);
+        at[order[i] - search->first] = i;
+    }
+    for (int32_t i = n - 1; i >= 0; i--) {
+        const int32_t step = order[i];
+        order_take_back(search);
+        if (order_effect(search, step).after > live)
+            move_later(search, order, at, i, first_need(search, step, at) - 1);
+    }
+    arena_release(search->arena, mark);
+}
+
+/* The candidate, as it is and with steps taken early: the better of the two goes into `order` where
+ * it peaks below the limit; returns the lower of limit and peak. */
+static int64_t try_order(Search *search, int64_t live, int64_t limit,
+                         const int32_t *candidate, int32_t *order)
+{
+    const int32_t n = search->end - search->first;
+    for (int early = 0; early < 2; early++) {
+        const int64_t peak = run_order(search, live, candidate, early);
         if (peak < limit) {
             limit = peak;
             memcpy(order, search->path, (size_t)n * sizeof *order);
         }
         while (search->n_path)
             order_take_back(search);
+    }
+    return limit;
+}
+
+int64_t order_quick(Search *search, int64_t live, int64_t limit, int32_t *order)
+{
+    const ArenaMark mark = arena_mark(search->arena);
+    const int32_t n = search->end - search->first;
+    int32_t *candidate[CANDIDATES];
+    for (int k = 0; k < CANDIDATES; k++)
+        candidate[k] = NEW_ARRAY(search->arena, int32_t, n);
+    memcpy(candidate[FOUND], order, (size_t)n * sizeof *order);
+    depth_first(search, candidate[BY_DEPTH]);
+    for (int32_t i = 0; i < n; i++)
+        candidate[AS_GIVEN][i] = search->first + i;
+    for (int k = 0; k < CANDIDATES; k++) {
+        limit = try_order(search, live, limit, candidate[k], order);
+        sink(search, live, candidate[k]);
+        limit = try_order(search, live, limit, candidate[k], order);
     }
     arena_release(search->arena, mark);
     return limit;
