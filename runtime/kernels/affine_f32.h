@@ -48,7 +48,7 @@ static inline void inlay_affine_pixels(const inlay_affine *m, float *y,
 #if INLAY_VL >= 8
     c = inlay_affine8(m, y, x, pixels, c);
 #endif
-#if INLAY_VL >= 4
+#if INLAY_HAS_4
     c = inlay_affine4(m, y, x, pixels, c);
 #endif
     inlay_affine1(m, y, x, pixels, c);

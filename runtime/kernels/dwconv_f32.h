@@ -19,7 +19,7 @@
 enum { INLAY_DW_TILE_MOST = 4 };
 
 /* So many pixels cost less by themselves than a tile of four. */
-#ifdef INLAY_FPU_ARM
+#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
 enum { INLAY_DW_APART = 1 };
 #else
 enum { INLAY_DW_APART = 0 };
@@ -91,7 +91,7 @@ INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
     for (; t->channels - c >= 8; c += 8)
         inlay_dw8(t, tile, c, form);
 #endif
-#if INLAY_VL >= 4
+#if INLAY_HAS_4
     for (; t->channels - c >= 4; c += 4)
         inlay_dw4(t, tile, c, form);
 #elif defined INLAY_FPU_ARM

@@ -5,7 +5,7 @@
 #include INLAY_FAMILY
 #undef INLAY_L
 
-#if INLAY_VL >= 4
+#if INLAY_HAS_4
 #define INLAY_L 4
 #include INLAY_FAMILY
 #undef INLAY_L

@@ -134,7 +134,7 @@ INLAY_INLINE void inlay_pool_channels(void *const *base, const inlay_step *s,
 #if INLAY_VL >= 8
     c = inlay_pool8(base, s, w, y, c, mean);
 #endif
-#if INLAY_VL >= 4
+#if INLAY_HAS_4
     c = inlay_pool4(base, s, w, y, c, mean);
 #endif
     inlay_pool1(base, s, w, y, c, mean);
@@ -187,7 +187,7 @@ INLAY_INLINE void inlay_global_channels(const inlay_globalpool_params *p,
 #if INLAY_VL >= 8
     c = inlay_global_row8(p, y, x, pix, c, mean);
 #endif
-#if INLAY_VL >= 4
+#if INLAY_HAS_4
     c = inlay_global_row4(p, y, x, pix, c, mean);
 #endif
     inlay_global_row1(p, y, x, pix, c, mean);

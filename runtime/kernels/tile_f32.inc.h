@@ -47,10 +47,17 @@ INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
         INLAY_W(weights)(weight, weights, shape);
         INLAY_UNROLL
         for (p = 0; p < shape.pixels; p++) {
+#if INLAY_L == 4 && defined INLAY_HELIUM
+            /* A number in a register of integers is each lane of a factor. */
+            const float value = x[offset[p] + k];
+            for (v = 0; v < shape.vectors; v++)
+                sum[p][v] = vfmaq_n_f32(sum[p][v], weight[v], value);
+#else
             const INLAY_FLOATS value = INLAY_W(splat)(x[offset[p] + k]);
             INLAY_UNROLL
             for (v = 0; v < shape.vectors; v++)
                 sum[p][v] = INLAY_W(fma)(weight[v], value, sum[p][v]);
+#endif
         }
     }
 }

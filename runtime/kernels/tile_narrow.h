@@ -95,6 +95,8 @@ static inline void inlay_narrow_scales(const inlay_stored *narrow,
     }
 }
 
+#if INLAY_VL > 1
+
 /* w = (w - zero) * scale for `taps` taps of `width` channels. */
 static inline void inlay_narrow_scale(float *w, int32_t taps, int32_t width,
                                       const float *scale, const float *zero)
@@ -102,12 +104,10 @@ static inline void inlay_narrow_scale(float *w, int32_t taps, int32_t width,
     int32_t k;
     for (k = 0; k < taps; k++, w += width) {
         int32_t i = 0;
-#if INLAY_VL > 1
         for (; width - i >= INLAY_VL; i += INLAY_VL)
             INLAY_V(store)
         (w + i, (INLAY_V(load)(w + i) - INLAY_V(load)(zero + i)) *
                     INLAY_V(load)(scale + i));
-#endif
 #if INLAY_VL > 4
         for (; width - i >= 4; i += 4)
             inlay_store4(w + i, (inlay_load4(w + i) - inlay_load4(zero + i)) *
@@ -117,6 +117,8 @@ static inline void inlay_narrow_scale(float *w, int32_t taps, int32_t width,
             w[i] = (w[i] - zero[i]) * scale[i];
     }
 }
+
+#endif
 
 /* Where a group of channels lies in what is packed with `steps` elements for each channel. */
 typedef struct inlay_block {
@@ -147,14 +149,17 @@ static inline void inlay_panel_part(const inlay_tile *t,
         zero[i] = (float)narrow->how[INLAY_HOW_ZERO];
     if (narrow->zero)
         narrow->type->widen(zero, narrow->zero, at, n);
-    if (n == 16 && block->stride == 16) {
-        narrow->type->scaled(to, narrow->values, first, taps, scale, zero);
+#if INLAY_VL > 1
+    if (n < INLAY_SCALED) {
+        for (i = 0; i < taps; i++)
+            narrow->type->widen(to + i * n, narrow->values,
+                                first + i * block->stride, n);
+        inlay_narrow_scale(to, taps, n, scale, zero);
         return;
     }
-    for (i = 0; i < taps; i++)
-        narrow->type->widen(to + i * n, narrow->values,
-                            first + i * block->stride, n);
-    inlay_narrow_scale(to, taps, n, scale, zero);
+#endif
+    narrow->type->scaled(to, narrow->values, first, block->stride, taps, scale,
+                         zero);
 }
 
 /* The same of several blocks of scales. */

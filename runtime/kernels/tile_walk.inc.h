@@ -15,8 +15,13 @@ enum {
 #define INLAY_GROUP INLAY_R(4)
 #define INLAY_USES INLAY_R(uses_4)
 #if INLAY_VL == 1
+#if INLAY_HAS_4
+#define INLAY_L 4
+#define INLAY_VECTORS 1
+#else
 #define INLAY_L 1
 #define INLAY_VECTORS 4
+#endif
 #define INLAY_TAP_STEP t->width
 #else
 #define INLAY_L 4

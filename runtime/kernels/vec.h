@@ -30,10 +30,28 @@
 #endif
 #endif
 
+/* Vectors of four floats beside scalar code (Helium): what is made of groups of four channels uses
+ * them, all else is as with INLAY_VL 1. They take numbers below the normal ones for 0. */
+#if INLAY_VL == 1 && defined __ARM_FEATURE_MVE && !defined __ARM_BIG_ENDIAN
+#if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__
+#if __ARM_FEATURE_MVE & 2
+#define INLAY_HELIUM 1
+#include <arm_mve.h>
+#endif
+#endif
+#endif
+
+/* Are there vectors of four floats? */
+#if INLAY_VL > 1 || defined INLAY_HELIUM
+#define INLAY_HAS_4 1
+#else
+#define INLAY_HAS_4 0
+#endif
+
 /* The 32 registers s0 to s31 and one rounding for a product and a sum, but no vectors: code that
  * names them. */
 #if defined __arm__ && defined __ARM_FEATURE_FMA && defined __ARM_FP
-#if INLAY_VL == 1 && defined __GNUC__ && !defined __clang__
+#if !INLAY_HAS_4 && defined __GNUC__ && !defined __clang__
 #define INLAY_FPU_ARM 1
 #endif
 #endif
@@ -83,9 +101,14 @@ INLAY_INLINE float inlay_fma1(float a, float b, float c)
 
 /* Each width: a vector of which each float is v, and the functions of gcc that are one
  * instruction. */
-#if INLAY_VL > 1
+#if INLAY_HAS_4
 #define INLAY_L 4
 #define INLAY_REPEAT(v) v, v, v, v
+#ifdef INLAY_HELIUM
+#define INLAY_LARGER(a, b) vpselq_f32(a, b, vcmpgtq_f32(a, b))
+#define INLAY_SMALLER(a, b) vpselq_f32(a, b, vcmpltq_f32(a, b))
+#define INLAY_FUSED(a, b, c) vfmaq_f32(c, a, b)
+#endif
 #if defined __SSE2__ && !defined __clang__
 #define INLAY_LARGER(a, b) __builtin_ia32_maxps(a, b)
 #define INLAY_SMALLER(a, b) __builtin_ia32_minps(a, b)

@@ -2,7 +2,8 @@
  * Numbers of narrow types as floats: weights stay in flash as the model's file has them.
  *
  *   inlay_widen_<type>(to, from, first, n)      to[i] = element first + i of `from`, i < n
- *   inlay_scaled_<type>(to, from, first, taps, scale, zero)      of 16 numbers for each tap
+ *   inlay_scaled_<type>(to, from, first, step, taps, scale, zero)      of INLAY_SCALED numbers
+ *       for each tap, `step` elements from tap to tap
  *   inlay_widening_<type>      both, for callers that know no type
  *
  * The bits are those of half.h (of integers: the number), but for the payload of a NaN. Several at
@@ -21,8 +22,15 @@
 typedef void inlay_widen_type(float *to, const void *from, ptrdiff_t first,
                               int32_t n);
 typedef void inlay_scaled_type(float *to, const void *from, ptrdiff_t first,
-                               int32_t taps, const float *scale,
+                               ptrdiff_t step, int32_t taps, const float *scale,
                                const float *zero);
+
+/* Channels that are scaled together: a whole group of them where there are no vectors. */
+#if INLAY_VL == 1
+enum { INLAY_SCALED = 4 };
+#else
+enum { INLAY_SCALED = 16 };
+#endif
 
 /* All that is known of a type. */
 typedef struct inlay_widening {
@@ -102,6 +110,10 @@ static const uint32_t inlay_twos_at[16] = { 0,  2,  4,  6,  8,  10, 12, 14,
 #define INLAY_L 16
 #include "kernels/widen_vec.inc.h"
 #undef INLAY_L
+#endif
+
+#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
+#include "kernels/widen_arm.inc.h"
 #endif
 
 #define INLAY_FAMILY "widen.inc.h"

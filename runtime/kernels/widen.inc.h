@@ -50,7 +50,7 @@ INLAY_INLINE void inlay_typed(scaled_tap)(float *to, const unsigned char *at,
 {
     int32_t i;
     INLAY_UNROLL
-    for (i = 0; i < 16 / INLAY_VL; i++) {
+    for (i = 0; i < INLAY_SCALED / INLAY_VL; i++) {
         const INLAY_V(f) v = INLAY_V(widened)(at, INLAY_BITS, INLAY_KIND);
         INLAY_V(store)(to, (v - less[i]) * factor[i]);
         at += INLAY_VL * INLAY_BITS / 8;
@@ -59,33 +59,65 @@ INLAY_INLINE void inlay_typed(scaled_tap)(float *to, const unsigned char *at,
 }
 #endif
 
-/* The same of `taps` times 16 numbers, from a byte on: (number - zero) * scale. */
-INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
-                                     ptrdiff_t first, int32_t taps,
-                                     const float *scale, const float *zero)
-{
-    int32_t k;
+/* The same of `taps` times INLAY_SCALED numbers: (number - zero) * scale. Where there are vectors
+ * each tap begins a byte. */
 #if INLAY_VL > 1
+INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
+                                     ptrdiff_t first, ptrdiff_t step,
+                                     int32_t taps, const float *scale,
+                                     const float *zero)
+{
     const unsigned char *at = inlay_typed(byte)(from, first);
-    INLAY_V(f) factor[16 / INLAY_VL], less[16 / INLAY_VL];
-    int32_t i;
+    INLAY_V(f) factor[INLAY_SCALED / INLAY_VL], less[INLAY_SCALED / INLAY_VL];
+    int32_t i, k;
     INLAY_UNROLL
-    for (i = 0; i < 16 / INLAY_VL; i++) {
+    for (i = 0; i < INLAY_SCALED / INLAY_VL; i++) {
         factor[i] = INLAY_V(load)(scale + i * INLAY_VL);
         less[i] = INLAY_V(load)(zero + i * INLAY_VL);
     }
     for (k = 0; k < taps; k++) {
         inlay_typed(scaled_tap)(to, at, factor, less);
-        at += 2 * INLAY_BITS;
-        to += 16;
+        at += step * INLAY_BITS / 8;
+        to += INLAY_SCALED;
     }
+}
 #else
-    for (k = 0; k < taps * 16; k++) {
-        const float v = inlay_typed(one)(from, first + k);
-        to[k] = (v - zero[k % 16]) * scale[k % 16];
+/* One by one. */
+INLAY_INLINE void inlay_typed(scaled_ones)(float *to, const void *from,
+                                           ptrdiff_t first, ptrdiff_t step,
+                                           int32_t taps, const float *scale,
+                                           const float *zero)
+{
+    float factor[INLAY_SCALED], less[INLAY_SCALED];
+    int32_t i, k;
+    INLAY_UNROLL
+    for (i = 0; i < INLAY_SCALED; i++) {
+        factor[i] = scale[i];
+        less[i] = zero[i];
+    }
+    for (k = 0; k < taps; k++, first += step, to += INLAY_SCALED) {
+        INLAY_UNROLL
+        for (i = 0; i < INLAY_SCALED; i++)
+            to[i] = (inlay_typed(one)(from, first + i) - less[i]) * factor[i];
+    }
+}
+
+INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
+                                     ptrdiff_t first, ptrdiff_t step,
+                                     int32_t taps, const float *scale,
+                                     const float *zero)
+{
+#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
+    if (INLAY_BITS == 8 && INLAY_KIND <= INLAY_NARROW_SIGNED && taps > 0) {
+        const int is_signed = INLAY_KIND == INLAY_NARROW_SIGNED;
+        const unsigned char *bytes = inlay_typed(byte)(from, first);
+        inlay_scaled_bytes(to, bytes, step, taps, scale, zero, is_signed);
+        return;
     }
 #endif
+    inlay_typed(scaled_ones)(to, from, first, step, taps, scale, zero);
 }
+#endif
 
 static const inlay_widening inlay_typed(widening) = { inlay_typed(widen),
                                                       inlay_typed(scaled),

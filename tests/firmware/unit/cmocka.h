@@ -5,6 +5,7 @@
 #define FIRMWARE_CMOCKA_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "semihosting.h"
 
@@ -35,6 +36,9 @@ static inline int cmocka_run(const struct CMUnitTest *test, uint32_t count)
     ((what) ? (void)0 : cmocka_fail(__FILE__, (uint32_t)__LINE__))
 #define assert_in_range(value, least, most) \
     assert_true((value) >= (least) && (value) <= (most))
+#define assert_float_equal(a, b, most) \
+    assert_true((a) - (b) <= (most) && (b) - (a) <= (most))
+#define assert_memory_equal(a, b, size) assert_true(!memcmp(a, b, size))
 #define fail_msg(...) cmocka_fail(__FILE__, (uint32_t)__LINE__)
 #define assert_int_equal(a, b) assert_true((a) == (b))
 #define cmocka_unit_test(function) \

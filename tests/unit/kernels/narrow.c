@@ -7,6 +7,13 @@
 #include "kernels/conv_narrow.h"
 #include "kernels/pair_narrow.h"
 
+/* A bare core takes fewer rounds of each type, and nothing large. */
+#ifdef ROUNDS
+enum { EACH = 4, PIXELS = 20, INPUTS = 24, CHANNELS = 40 };
+#else
+enum { EACH = 12, PIXELS = 90, INPUTS = 90, CHANNELS = 150 };
+#endif
+
 typedef struct Type {
     const char *name;
     int bits, kind;
@@ -145,12 +152,12 @@ static Case random_case(Form form)
         p->pw = (int32_t)rnd((uint32_t)p->kw);
     }
     p->ih = most(p->kh, 1) + (int32_t)rnd(form == SIGNAL ? 40 : 5);
-    p->iw = form == SIGNAL ? 1 : most(p->kw, 1) + (int32_t)rnd(90);
+    p->iw = form == SIGNAL ? 1 : most(p->kw, 1) + (int32_t)rnd(PIXELS);
     p->oh = out_size(&t, form, p->ih, p->kh, p->sh, p->ph);
     p->ow = out_size(&t, form, p->iw, p->kw, p->sw, p->pw);
     p->groups = rnd(3) ? 1 : 1 + (int32_t)rnd(3);
-    p->ic = 1 + (int32_t)rnd(rnd(2) ? 90 : 7);
-    p->oc = 1 + (int32_t)rnd(rnd(2) ? 150 : 20);
+    p->ic = 1 + (int32_t)rnd(rnd(2) ? INPUTS : 7);
+    p->oc = 1 + (int32_t)rnd(rnd(2) ? CHANNELS : 20);
     p->width = rnd(2) && INLAY_VL == 1 ? 4 : 16;
     p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SWISH;
     p->a = -0.5f, p->b = 0.75f;
@@ -453,28 +460,28 @@ static void compare_pair(const Type *type, bool affine)
 static void pairs(void **state)
 {
     (void)state;
-    for (int i = 0; i < 12 * TYPES; i++)
+    for (int i = 0; i < EACH * TYPES; i++)
         compare_pair(types + i / 2 % TYPES, i % 2);
 }
 
 static void convolves(void **state)
 {
     (void)state;
-    for (int i = 0; i < 12 * TYPES; i++)
+    for (int i = 0; i < EACH * TYPES; i++)
         compare(types + i % TYPES, CONV);
 }
 
 static void signals(void **state)
 {
     (void)state;
-    for (int i = 0; i < 12 * TYPES; i++)
+    for (int i = 0; i < EACH * TYPES; i++)
         compare(types + i % TYPES, SIGNAL);
 }
 
 static void transposed(void **state)
 {
     (void)state;
-    for (int i = 0; i < 8 * TYPES; i++)
+    for (int i = 0; i < EACH * TYPES; i++)
         compare(types + i % TYPES, TRANSPOSED);
 }
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: 0BSD
+ * The part of widen.h for 32-bit Arm cores: bytes of four channels become floats by Helium's
+ * vectors, or, with the registers s0 to s31 alone, by the instructions that move two numbers and
+ * store four, which compilers do not make of C. The bits are those of the C. */
+
+#ifdef INLAY_HELIUM
+
+/* What inlay_scaled_<type>() does, of signed bytes or others. */
+INLAY_INLINE void inlay_scaled_bytes(float *to, const unsigned char *from,
+                                     ptrdiff_t step, int32_t taps,
+                                     const float *scale, const float *zero,
+                                     const int is_signed)
+{
+    const float32x4_t factor = vld1q_f32(scale);
+    const float32x4_t less = vld1q_f32(zero);
+    const int8_t *number = (const int8_t *)from;
+    int32_t k;
+    for (k = 0; k < taps; k++, from += step, number += step, to += 4) {
+        const int32x4_t v =
+            is_signed ? vldrbq_s32(number) : (int32x4_t)vldrbq_u32(from);
+        const float32x4_t moved = vsubq_f32(vcvtq_f32_s32(v), less);
+        vst1q_f32(to, vmulq_f32(moved, factor));
+    }
+}
+
+#else
+
+/* The four bytes of a tap, each taken by the instruction `load`, in s12 to s15. */
+#define INLAY_FOUR_A(load) load " %[a], [%[from]]\n"
+#define INLAY_FOUR_B(load) load " %[b], [%[from], #1]\n"
+#define INLAY_FOUR_C(load) load " %[a], [%[from], #2]\n"
+#define INLAY_FOUR_D(load) load " %[b], [%[from], #3]\n"
+#define INLAY_FOUR_AB(load) INLAY_FOUR_A(load) INLAY_FOUR_B(load)
+#define INLAY_FOUR_CD(load) INLAY_FOUR_C(load) INLAY_FOUR_D(load)
+#define INLAY_FOUR_AB_IN "vmov s12, s13, %[a], %[b]\n"
+#define INLAY_FOUR_CD_IN "vmov s14, s15, %[a], %[b]\n"
+#define INLAY_FOUR_LOWER(load) INLAY_FOUR_AB(load) INLAY_FOUR_AB_IN
+#define INLAY_FOUR_UPPER(load) INLAY_FOUR_CD(load) INLAY_FOUR_CD_IN
+
+/* They become floats; zero in s4 to s7 is taken off, scale in s8 to s11 multiplied; stored. */
+#define INLAY_FOUR_FLOAT_A "vcvt.f32.s32 s12, s12\nvcvt.f32.s32 s13, s13\n"
+#define INLAY_FOUR_FLOAT_B "vcvt.f32.s32 s14, s14\nvcvt.f32.s32 s15, s15\n"
+#define INLAY_FOUR_FLOATS INLAY_FOUR_FLOAT_A INLAY_FOUR_FLOAT_B
+#define INLAY_FOUR_LESS_A "vsub.f32 s12, s12, s4\nvsub.f32 s13, s13, s5\n"
+#define INLAY_FOUR_LESS_B "vsub.f32 s14, s14, s6\nvsub.f32 s15, s15, s7\n"
+#define INLAY_FOUR_MOVED INLAY_FOUR_LESS_A INLAY_FOUR_LESS_B
+#define INLAY_FOUR_TIMES_A "vmul.f32 s12, s12, s8\nvmul.f32 s13, s13, s9\n"
+#define INLAY_FOUR_TIMES_B "vmul.f32 s14, s14, s10\nvmul.f32 s15, s15, s11\n"
+#define INLAY_FOUR_STORE "vstmia %[to]!, {s12-s15}\n"
+#define INLAY_FOUR_OUT INLAY_FOUR_TIMES_A INLAY_FOUR_TIMES_B INLAY_FOUR_STORE
+
+/* A loop over taps, and what it changes. */
+#define INLAY_FOUR_BEGIN "vldmia %[scale], {s8-s11}\nvldmia %[zero], {s4-s7}\n"
+#define INLAY_FOUR_LOAD(load) INLAY_FOUR_LOWER(load) INLAY_FOUR_UPPER(load)
+#define INLAY_FOUR_HEAD(load) "1:\n" INLAY_FOUR_LOAD(load) INLAY_FOUR_FLOATS
+#define INLAY_FOUR_NEXT "add %[from], %[step]\nsubs %[taps], #1\nbne 1b\n"
+#define INLAY_FOUR_LOST_A "cc", "memory", "s4", "s5", "s6", "s7", "s8", "s9"
+#define INLAY_FOUR_LOST_B "s10", "s11", "s12", "s13", "s14", "s15"
+
+INLAY_INLINE void inlay_four_unsigned(float *to, const unsigned char *from,
+                                      ptrdiff_t step, int32_t taps,
+                                      const float *scale, const float *zero)
+{
+    int32_t a, b;
+    __asm__ volatile(INLAY_FOUR_BEGIN INLAY_FOUR_HEAD("ldrb")
+                         INLAY_FOUR_MOVED INLAY_FOUR_OUT INLAY_FOUR_NEXT
+                     : [to] "+r"(to), [from] "+r"(from), [taps] "+r"(taps),
+                       [a] "=&r"(a), [b] "=&r"(b)
+                     : [step] "r"(step), [scale] "r"(scale), [zero] "r"(zero)
+                     : INLAY_FOUR_LOST_A, INLAY_FOUR_LOST_B);
+}
+
+INLAY_INLINE void inlay_four_signed(float *to, const unsigned char *from,
+                                    ptrdiff_t step, int32_t taps,
+                                    const float *scale, const float *zero)
+{
+    int32_t a, b;
+    __asm__ volatile(INLAY_FOUR_BEGIN INLAY_FOUR_HEAD("ldrsb")
+                         INLAY_FOUR_MOVED INLAY_FOUR_OUT INLAY_FOUR_NEXT
+                     : [to] "+r"(to), [from] "+r"(from), [taps] "+r"(taps),
+                       [a] "=&r"(a), [b] "=&r"(b)
+                     : [step] "r"(step), [scale] "r"(scale), [zero] "r"(zero)
+                     : INLAY_FOUR_LOST_A, INLAY_FOUR_LOST_B);
+}
+
+/* The same where zero is 0, as it mostly is. */
+INLAY_INLINE void inlay_four_centred(float *to, const unsigned char *from,
+                                     ptrdiff_t step, int32_t taps,
+                                     const float *scale, const float *zero)
+{
+    int32_t a, b;
+    __asm__ volatile(INLAY_FOUR_BEGIN INLAY_FOUR_HEAD("ldrsb")
+                         INLAY_FOUR_OUT INLAY_FOUR_NEXT
+                     : [to] "+r"(to), [from] "+r"(from), [taps] "+r"(taps),
+                       [a] "=&r"(a), [b] "=&r"(b)
+                     : [step] "r"(step), [scale] "r"(scale), [zero] "r"(zero)
+                     : INLAY_FOUR_LOST_A, INLAY_FOUR_LOST_B);
+}
+
+/* What inlay_scaled_<type>() does, of signed bytes or others; taps is not 0. */
+INLAY_INLINE void inlay_scaled_bytes(float *to, const unsigned char *from,
+                                     ptrdiff_t step, int32_t taps,
+                                     const float *scale, const float *zero,
+                                     const int is_signed)
+{
+    const int moved = zero[0] != 0 || zero[1] != 0 || zero[2] != 0;
+    if (!is_signed)
+        inlay_four_unsigned(to, from, step, taps, scale, zero);
+    else if (moved || zero[3] != 0)
+        inlay_four_signed(to, from, step, taps, scale, zero);
+    else
+        inlay_four_centred(to, from, step, taps, scale, zero);
+}
+
+#endif
