@@ -347,7 +347,9 @@ void lower_view(Lower *lower, Tensor *out, Tensor *in, int64_t offset)
         const inlay_copy_params params = { .bytes = tensor_bytes(out) };
         Step *step = lower_step(lower, "copy", &params);
         step_out(step, out);
-        step_in(step, in)->offset = offset;
+        Operand *read = step_in(step, in);
+        read->offset = offset;
+        read->row_bytes = tensor_bytes(out);
     }
 }
 

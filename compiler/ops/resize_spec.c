@@ -38,7 +38,7 @@ static void resize_modes(const Node *node, ResizeSpec *r)
                         : lookup(node, "coordinate_transformation_mode",
                                  "half_pixel", coordinates, 7);
     r->nearest =
-        old ? INLAY_FLOOR
+        old ? INLAY_BY_SCALE
             : lookup(node, "nearest_mode", "round_prefer_floor", nearest, 4);
     r->policy =
         lookup(node, "keep_aspect_ratio_policy", "stretch", policies, 3);

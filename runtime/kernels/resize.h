@@ -26,7 +26,13 @@ enum {
     INLAY_TF_HALF_PIXEL,
     INLAY_TF_CROP
 };
-enum { INLAY_PREFER_FLOOR, INLAY_PREFER_CEIL, INLAY_FLOOR, INLAY_CEIL };
+enum {
+    INLAY_PREFER_FLOOR,
+    INLAY_PREFER_CEIL,
+    INLAY_FLOOR,
+    INLAY_CEIL,
+    INLAY_BY_SCALE /* Upsample, and Resize of opset 10: up where the axis shrinks, else down */
+};
 
 typedef struct inlay_resize_table_params {
     int32_t n_in;       /* size of the axis in the source ... */
@@ -138,12 +144,13 @@ static inline int32_t inlay_resize_taps(int32_t mode, int32_t antialias,
 }
 
 static inline int32_t inlay_resize_nearest(const inlay_resize_table_params *p,
-                                           double place)
+                                           double scale, double place)
 {
     const double low = floor(place);
     const double part = place - low;
     int up = 0; /* INLAY_FLOOR */
-    if (p->nearest == INLAY_CEIL)
+    if (p->nearest == INLAY_CEIL ||
+        (p->nearest == INLAY_BY_SCALE && scale < 1.0))
         up = part > 0;
     else if (p->nearest == INLAY_PREFER_CEIL)
         up = part >= 0.5;
@@ -171,9 +178,10 @@ static inline double inlay_resize_weight(const inlay_resize_table_params *p,
 
 /* Entry of one element whose nearest neighbour is taken. */
 static inline void inlay_resize_one(const inlay_resize_table_params *p,
-                                    double place, int32_t *index, float *weight)
+                                    double scale, double place, int32_t *index,
+                                    float *weight)
 {
-    const int32_t at = inlay_resize_nearest(p, place);
+    const int32_t at = inlay_resize_nearest(p, scale, place);
     *index = inlay_resize_clip(at, p->n_in) * p->stride;
     if (weight)
         *weight = 1.0f;
@@ -200,7 +208,7 @@ static inline void inlay_resize_element(const inlay_resize_table_params *p,
     double sum = 0.0;
     int32_t t;
     if (p->mode == INLAY_NEAREST) {
-        inlay_resize_one(p, place, index, weight);
+        inlay_resize_one(p, scale, place, index, weight);
         return;
     }
     for (t = 0; t < p->taps; t++) {

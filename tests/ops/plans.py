@@ -59,6 +59,13 @@ def scale_beside_a_part():
     return make_model(nodes, [make_value('x', F32, [2, 3, 3, 7])], [value('q'), value('y')], weights, 20), {'x': [2, 3, 3, 7]}
 
 
+def part_of_a_part():
+    """What reads the end of a part of a concatenation reads no further than the part goes."""
+    nodes = [make_node('Softmax', ['x'], ['s'], axis=1), make_node('Slice', ['s', 'two', 'five', 'zero'], ['y']),
+             make_node('Concat', ['x', 's', 'x'], ['z'], axis=0)]
+    return make_model(nodes, [make_value('x', F32, [5, 4])], [value(n) for n in 'yz'], [ints('two', 2), ints('five', 5), ints('zero', 0)], 17), {'x': [5, 4]}
+
+
 def branches():
     """Jumps have no operands."""
     then = make_graph_attr('then_branch', [make_node('Relu', ['x'], ['r']), make_node('Max', ['r', 'e'], ['t'])], [], [value('t')])
@@ -246,7 +253,7 @@ def main():
     p.add_argument('--seeds', type=int, default=60)
     o = p.parse_args()
     t = tap.Tap()
-    for case in (product_near_its_input, scale_beside_a_part, branches, nothing):
+    for case in (product_near_its_input, scale_beside_a_part, part_of_a_part, branches, nothing):
         bad = judge(o.inlay, case(), PLANS)
         t.ok(case.__name__, not bad, bad)
     refusals(t, o.inlay)
