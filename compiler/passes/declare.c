@@ -127,17 +127,20 @@ static bool is_forgiven(const Tensor *tensor)
     return tensor->producer && !strcmp(tensor->producer->domain, "ai.onnx.ml");
 }
 
+static Loc loc_of(const Tensor *tensor)
+{
+    const char *file = graph_root(tensor->graph)->file;
+    if (tensor->producer)
+        return node_loc(tensor->producer);
+    return (Loc){ .file = file, .byte = -1, .node = -1 };
+}
+
 static void report(const Tensor *tensor, bool given)
 {
-    const Graph *root = graph_root(tensor->graph);
-    const Loc loc = tensor->producer ? node_loc(tensor->producer)
-                                     : (Loc){
-                                           .file = root->file,
-                                           .byte = -1,
-                                           .node = -1,
-                                       };
-    const char *declared = shape_text(root->arena, tensor->declared);
-    const char *found = shape_text(root->arena, &tensor->shape);
+    Arena *arena = graph_root(tensor->graph)->arena;
+    const Loc loc = loc_of(tensor);
+    const char *declared = shape_text(arena, tensor->declared);
+    const char *found = shape_text(arena, &tensor->shape);
     if (given || is_forgiven(tensor))
         warn_at(loc, "value \"%s\" is declared as %s, but is %s%s",
                 tensor->name, declared, found,
@@ -148,15 +151,30 @@ static void report(const Tensor *tensor, bool given)
                  declared, found);
 }
 
+static void check_type(const Tensor *tensor)
+{
+    const DType declared = tensor->declared_dtype;
+    const DType found = tensor->dtype;
+    if (declared == DT_NONE || found == DT_NONE || declared == found ||
+        tensor->sequence)
+        return;
+    error_at(STATUS_MALFORMED, loc_of(tensor), "declare its true type, or none",
+             "value \"%s\" is declared as %s, but is %s", tensor->name,
+             dtype_name(declared), dtype_name(found));
+}
+
 void declare_check(Graph *graph)
 {
     const bool given = sizes_given(graph);
     int found = 0;
     for (size_t k = 0; k < graph->all.n; k++) {
         const Graph *part = graph->all.at[k];
-        for (size_t i = 0; !graph_gone(part) && i < part->tensor.n; i++)
-            if (contradicts(part->tensor.at[i]) && (!given || !found++))
-                report(part->tensor.at[i], given);
+        for (size_t i = 0; !graph_gone(part) && i < part->tensor.n; i++) {
+            const Tensor *tensor = part->tensor.at[i];
+            check_type(tensor);
+            if (contradicts(tensor) && (!given || !found++))
+                report(tensor, given);
+        }
     }
     fail_if_errors();
 }

@@ -13,7 +13,7 @@ import onnx
 import tap
 from onnx import make_attr, make_model, make_node, make_tensor, make_value, put
 
-F32, I64 = 1, 7
+F32, I64, F16 = 1, 7, 10
 
 
 def floats(name, dims, n):
@@ -176,6 +176,14 @@ def lies(true, result, between=None):
     return put(1, 8) + put(8, put(2, 17)) + put(7, graph)
 
 
+def mistyped(result, between=None):
+    """Relu and Neg of floats, of which the file says that they are of another type."""
+    infos = [put(13, make_value('m', between, [4]))] if between else []
+    nodes = [make_node('Relu', ['x'], ['m'], 'relu'), make_node('Neg', ['m'], ['y'], 'neg')]
+    graph = b''.join(put(1, n) for n in nodes) + put(2, 'g') + put(11, make_value('x', F32, [4])) + put(12, make_value('y', result, [4])) + b''.join(infos)
+    return put(1, 8) + put(8, put(2, 17)) + put(7, graph)
+
+
 def pooled(**attrs):
     return make_model([make_node('MaxPool', ['x'], ['y'], 'pool', kernel_shape=[3, 3], **attrs)], [make_value('x', F32, [1, 1, 5, 5])], [make_value('y', F32, [1, 1, 3, 3])])
 
@@ -247,6 +255,8 @@ MODELS = [
     ('declared-otherwise', lambda: lies([2, 3], [2, 4]), {65}, ['"y"', '[2,4]', '[2,3]', '"relu"']),
     ('declared-of-another-rank', lambda: lies([2, 3], [6]), {65}, ['"y"', '[6]', '[2,3]']),
     ('declared-otherwise-inside', lambda: lies([2, 3], [2, 3], [7, 3]), {65}, ['"m"', '[7,3]', '[2,3]']),
+    ('declared-of-another-type', lambda: mistyped(I64), {65}, ['"y"', 'int64', 'float32', '"neg"']),
+    ('declared-of-another-type-inside', lambda: mistyped(F32, F16), {65}, ['"m"', 'float16', 'float32', '"relu"']),
     ('both-declared-otherwise', lambda: lies([2, 3], [1, 3], [7, 3]), {65}, ['"m"', '[7,3]', '"y"', '[1,3]']),
     ('misspelt-attribute', lambda: pooled(auto_padd='SAME_UPPER'), {65}, ['"pool"', 'MaxPool', '"auto_padd"', '"auto_pad"']),
     ('attribute-of-none', lambda: make_model([make_node('Sin', ['x'], ['y'], 'sine', alpha=0.1)], [make_value('x', F32, [2])], [make_value('y', F32, [2])]),
