@@ -254,10 +254,16 @@ static inline int inlay_run_stream(const inlay_model *m, const inlay_segment *g,
 /* Runs all steps of a model without segments. 0 or INLAY_E_... */
 static inline int inlay_run_steps(const inlay_model *m, void *const *base)
 {
+    int r;
 #ifdef INLAY_CHECK
     inlay_check_begin(m, base);
 #endif
-    return inlay_run_layers(m, base, 0, m->steps);
+    r = inlay_run_layers(m, base, 0, m->steps);
+#ifdef INLAY_CHECK
+    if (!r)
+        r = inlay_check_end(m);
+#endif
+    return r;
 }
 
 /* Runs all steps. 0 or INLAY_E_... */
@@ -277,7 +283,11 @@ static inline int inlay_run(const inlay_model *m, void *const *base)
         if (r)
             return r;
     }
+#ifdef INLAY_CHECK
+    return inlay_check_end(m);
+#else
     return INLAY_OK;
+#endif
 }
 
 #ifdef __cplusplus

@@ -42,8 +42,9 @@ struct inlay_rule {
         part; /* bytes: `part` of them of every `pitch`; part 0: all of the row */
 };
 
-/* A tensor that is there from the beginning (step -1) or not needed after a step: where it lies,
- * the bytes that takes (a ring has fewer than the tensor), and its own. */
+/* A tensor that is there from the beginning (step -1), not needed after a step, or the caller's
+ * when all are done (step: their number): where it lies, the bytes that takes (a ring has fewer
+ * than the tensor), and its own. */
 struct inlay_life {
     int32_t step, base;
     uint32_t tensor, off, extent, bytes;
@@ -234,6 +235,20 @@ static inline void inlay_check_begin(const inlay_model *m, void *const *base)
         for (b = 0; b < inlay_check_size(m, i); b++)
             if (!inlay_check_tags(m, i)[b])
                 ((unsigned char *)base[i])[b] = INLAY_RUBBISH;
+}
+
+/* Are the results there when all steps are done? INLAY_OK or INLAY_E_CHECK. */
+static inline int inlay_check_end(const inlay_model *m)
+{
+    int32_t i;
+    for (i = 0; i < m->lives; i++) {
+        const struct inlay_life *l = m->life + i;
+        if (l->step == m->steps &&
+            !inlay_check_bytes(inlay_check_tags(m, l->base) + l->off, l->tensor,
+                               0, l->bytes, INLAY_FIND))
+            return INLAY_E_CHECK;
+    }
+    return INLAY_OK;
 }
 
 /* Is the operand a tensor in the arena that the step writes? */

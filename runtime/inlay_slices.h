@@ -137,6 +137,10 @@ static inline int inlay_slice(const inlay_model *m, void *const *base,
         at->segment = r ? segments : at->segment + 1;
         at->entry = 0;
     }
+#ifdef INLAY_CHECK
+    if (!r)
+        r = inlay_check_end(m);
+#endif
     return r;
 }
 

@@ -255,6 +255,30 @@ static void put_last_lives(Text *text, const Emitter *emitter)
             put_life(text, emitter, life + i);
 }
 
+static bool is_state(const Graph *graph, size_t out)
+{
+    for (size_t i = 0; i < graph->state.n; i++)
+        if (graph->state.at[i].out == out)
+            return true;
+    return false;
+}
+
+/* Results that the caller reads in the arena are there when all steps are done; where steps jump
+ * some of it may not be. */
+static void put_results(Text *text, const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    const Graph *graph = program->graph;
+    const size_t results = has_jumps(program) ? 0 : graph->output.n;
+    for (size_t i = 0; i < results; i++) {
+        const Tensor *output = graph->output.at[i];
+        const int32_t steps = (int32_t)program->step.n;
+        const Life life = { output, steps, tensor_bytes(output) };
+        if (output->storage == STORE_ARENA && !is_state(graph, i))
+            put_life(text, emitter, &life);
+    }
+}
+
 CheckTables check_tables(const Emitter *emitter)
 {
     Arena *arena = emitter->arena;
@@ -275,6 +299,7 @@ CheckTables check_tables(const Emitter *emitter)
     }
     put_first_lives(&tables.lives, emitter);
     put_last_lives(&tables.lives, emitter);
+    put_results(&tables.lives, emitter);
     for (int i = 0; i <= program_regions(program); i++)
         text_print(&tables.areas, "    %" PRId64 "u,\n",
                    program_region_start(program, i));

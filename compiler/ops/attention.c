@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Attention and RotaryEmbedding of ai.onnx as compositions; TensorScatter, the cache update that
- * goes with them. */
+ * Attention of ai.onnx, and FlexAttention of ai.onnx.preview, as compositions. */
 #include <math.h>
-#include <string.h>
 
 #include "base/size.h"
-#include "kernels/cache.h"
 #include "ops/attend.h"
 #include "ops/control.h"
 #include "ops/expand.h"
 #include "ops/families.h"
-#include "ops/nest.h"
 #include "ops/values.h"
 
 Tensor *attend_swap(const Node *node, Tensor *x)
@@ -85,6 +81,13 @@ int64_t attend_turned(const Node *node, int64_t otherwise)
 {
     const int64_t given = node_int(node, "rotary_embedding_dim", 0);
     return given ? given : otherwise;
+}
+
+Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor)
+{
+    Tensor *first = expand_mul(node, factor[0], factor[1]);
+    Tensor *second = expand_mul(node, factor[2], factor[3]);
+    return expand_binary(node, op, first, second);
 }
 
 /* A mask of truth values as something to add. */
@@ -461,188 +464,4 @@ void expand_flex_attention(Node *node)
     weight = modified(node, "prob_mod", weight);
     Tensor *sum = weighed(node, weight, node->in[2], query);
     expand_finish_one(node, sum);
-}
-
-/* Elements from, from + 2, ... of the last axis. */
-static Tensor *every_second(const Node *node, Tensor *tensor, int64_t from)
-{
-    const int64_t last = tensor->shape.rank - 1;
-    const int64_t size = tensor->shape.dim[last];
-    Tensor *start = expand_i64(node, from);
-    Tensor *end = expand_i64(node, size);
-    Tensor *axis = expand_i64(node, last);
-    Tensor *step = expand_i64(node, 2);
-    return expand_op(node, "Slice", tensor, start, end, axis, step);
-}
-
-static Tensor *interleaved(const Node *node, Tensor *a, Tensor *b)
-{
-    const int rank = a->shape.rank;
-    Shape joined = a->shape;
-    joined.dim[rank - 1] *= 2;
-    Tensor *first = expand_unsqueeze(node, a, rank);
-    Tensor *second = expand_unsqueeze(node, b, rank);
-    Tensor *pairs = expand_concat(node, first, second, rank);
-    return expand_reshape(node, pairs, rank, joined.dim);
-}
-
-/* cos or sin for each position, as [B or 1][1][S][D / 2]. */
-static Tensor *cache_of(Node *node, Tensor *cache, int64_t width)
-{
-    if (node_in(node, 3))
-        cache = expand_gather(node, cache, node->in[3], 0);
-    const Shape *shape = &cache->shape;
-    if (shape->rank != 3 || shape->dim[2] < width)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "the caches of cosines and sines do not fit the positions");
-    Tensor *part = expand_slice(node, cache, 2, 0, width);
-    return expand_unsqueeze(node, part, 1);
-}
-
-/* How many elements of a head are turned. */
-static int64_t turned_width(const Node *node, int64_t width)
-{
-    const int64_t turned = attend_turned(node, width);
-    const bool fits = turned >= 2 && turned <= width;
-    if (!fits || turned % 2)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "rotary_embedding_dim %lld does not fit a head of %lld",
-                  (long long)turned, (long long)width);
-    return turned;
-}
-
-Tensor *attend_cross(const Node *node, const char *op, Tensor *const *factor)
-{
-    Tensor *first = expand_mul(node, factor[0], factor[1]);
-    Tensor *second = expand_mul(node, factor[2], factor[3]);
-    return expand_binary(node, op, first, second);
-}
-
-/* Number `which` of each pair; the pairs lie side by side, or half a head apart. */
-static Tensor *one_of_pairs(const Node *node, Tensor *part, int64_t which,
-                            bool side_by_side)
-{
-    const int64_t half = part->shape.dim[3] / 2;
-    const int64_t from = which * half;
-    if (side_by_side)
-        return every_second(node, part, which);
-    return expand_slice(node, part, 3, from, from + half);
-}
-
-/* `part` [B][H][S][turned], its pairs turned by their angles. */
-static Tensor *rotated(Node *node, Tensor *part)
-{
-    const int64_t half = part->shape.dim[3] / 2;
-    const bool pairs = node_flag(node, "interleaved", false);
-    Tensor *cos = cache_of(node, node->in[1], half);
-    Tensor *sin = cache_of(node, node->in[2], half);
-    Tensor *a = one_of_pairs(node, part, 0, pairs);
-    Tensor *b = one_of_pairs(node, part, 1, pairs);
-    Tensor *difference[] = { cos, a, sin, b };
-    Tensor *real = attend_cross(node, "Sub", difference);
-    Tensor *sum[] = { sin, a, cos, b };
-    Tensor *imaginary = attend_cross(node, "Add", sum);
-    if (pairs)
-        return interleaved(node, real, imaginary);
-    return expand_concat(node, real, imaginary, 3);
-}
-
-/* x [B][H][S][D] with as many elements of each head turned as there are to be. */
-static Tensor *partly_rotated(Node *node, Tensor *x)
-{
-    const int64_t width = x->shape.dim[3];
-    const int64_t turned = turned_width(node, width);
-    Tensor *first = expand_slice(node, x, 3, 0, turned);
-    Tensor *y = rotated(node, first);
-    if (turned == width)
-        return y;
-    Tensor *rest = expand_slice(node, x, 3, turned, width);
-    return expand_concat(node, y, rest, 3);
-}
-
-void expand_rotary(Node *node)
-{
-    const bool flat = infer_shape(node, 0)->rank == 3;
-    const int64_t heads = node_int(node, "num_heads", 0);
-    Tensor *x = attend_split(node, node->in[0], heads);
-    Tensor *y = partly_rotated(node, x);
-    if (flat)
-        y = attend_join(node, y);
-    expand_finish_one(node, y);
-}
-
-/* --- TensorScatter --- */
-
-static int scatter_axis(const Node *node)
-{
-    const int rank = infer_shape(node, 0)->rank;
-    return infer_axis(node, -2, rank);
-}
-
-static bool update_fits(const Shape *update, const Shape *cache, int axis)
-{
-    if (update->rank != cache->rank || axis == 0)
-        return false;
-    for (int i = 0; i < cache->rank; i++) {
-        if (update->dim[i] > cache->dim[i])
-            return false;
-        if (i != axis && update->dim[i] != cache->dim[i])
-            return false;
-    }
-    return true;
-}
-
-/* One for each of the batch. */
-static void check_places(const Node *node, int64_t batch)
-{
-    const int64_t places = infer_count(node, 2);
-    if (places != batch)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "%lld write indices for a batch of %lld", (long long)places,
-                  (long long)batch);
-}
-
-void infer_tensor_scatter(Node *node)
-{
-    const Shape *cache = infer_shape(node, 0);
-    const Shape *update = infer_shape(node, 1);
-    if (!update_fits(update, cache, scatter_axis(node)))
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "the update does not fit the cache");
-    if (node_in(node, 2))
-        check_places(node, cache->dim[0]);
-    infer_out(node, 0, node_type(node), *cache);
-}
-
-static inlay_cache_params cache_params(const Node *node, DType type)
-{
-    const Shape *cache = node_shape(node, 0);
-    const int axis = scatter_axis(node);
-    const int64_t inner = shape_product(cache, axis + 1, cache->rank);
-    const char *mode = node_string(node, "mode", "linear");
-    return (inlay_cache_params){
-        .batch = cache->dim[0],
-        .outer = shape_product(cache, 1, axis),
-        .length = cache->dim[axis],
-        .count = node->in[1]->shape.dim[axis],
-        .bytes = dtype_bytes(type, inner),
-        .circular = !strcmp(mode, "circular"),
-    };
-}
-
-void lower_tensor_scatter(Lower *lower, Node *node)
-{
-    Tensor *y = move_target(lower, node->out[0]);
-    Tensor *x = move_source(lower, node->in[0]);
-    Tensor *update = move_source(lower, node->in[1]);
-    const inlay_cache_params params = cache_params(node, x->dtype);
-    Tensor *index = lower_index(lower, node_in(node, 2));
-    if (!tensor_count(y))
-        return;
-    Step *step = lower_step(lower, "cache_update", &params);
-    step_out(step, y);
-    step_in(step, x);
-    step_in(step, update);
-    step_in(step, index);
-    move_finish(lower, node->out[0], y);
 }

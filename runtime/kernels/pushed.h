@@ -74,6 +74,10 @@ static inline int inlay_go_on(const inlay_model *m, void *const *base,
         at->segment = r ? m->segments : at->segment + 1;
         at->entry = 0;
     }
+#ifdef INLAY_CHECK
+    if (!r)
+        r = inlay_check_end(m);
+#endif
     return r;
 }
 

@@ -75,7 +75,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
     p.add_argument('--models', required=True)
-    p.add_argument('--every', type=int, default=5)
+    p.add_argument('--every', type=int, default=4)
     o = p.parse_args()
     t = tap.Tap()
     model = trial.Trial(o.inlay, os.path.join(o.models, 'digits'))
