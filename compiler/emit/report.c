@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "emit/islands.h"
 #include "emit/peak.h"
+#include "emit/state_offers.h"
 #include "emit/weights.h"
 #include "ir/ram.h"
 #include "rules/rules.h"
@@ -206,6 +207,22 @@ static void steps(Text *text, const Program *program)
     }
 }
 
+static void states(Text *text, const Program *program)
+{
+    const StateOffers offers = state_offers(program->graph);
+    if (offers.n)
+        text_put(text, "state     may be inputs of the next run; they stay in "
+                       "the arena with\n");
+    for (size_t i = 0; i < offers.n; i++) {
+        const StateOffer *offer = offers.at + i;
+        text_put(text, "          --state ");
+        text_cut(text, offer->out->name, 30);
+        text_put(text, "=");
+        text_cut(text, offer->in->name, 30);
+        text_print(text, ", %" PRId64 " bytes\n", tensor_bytes(offer->in));
+    }
+}
+
 Text report_text(const Program *program, const char *name)
 {
     Text text = text_new(program->graph->arena);
@@ -214,6 +231,7 @@ Text report_text(const Program *program, const char *name)
            program->graph->input.n);
     values(&text, program, "output", program->graph->output.at,
            graph_results(program->graph));
+    states(&text, program);
     peak(&text, program);
     floats(&text, program);
     transformed(&text, program);
