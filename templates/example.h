@@ -5,6 +5,12 @@
 #define INLAY_TEMPLATES_EXAMPLE_H
 
 /* The conditions: the compiler resolves each `#if` on one of these. */
+#ifndef MODEL_GROUPED /* several models share a source file, which has the runtime */
+#define MODEL_GROUPED 0
+#endif
+#ifndef MODEL_BORROWS /* the weights of others of them hold some of its constants */
+#define MODEL_BORROWS 0
+#endif
 #ifndef MODEL_HAS_WEIGHTS
 #define MODEL_HAS_WEIGHTS 1
 #endif

@@ -2,10 +2,12 @@
 //@ about
 #include "model.h"
 
+#if !MODEL_GROUPED
 #ifdef MODEL_ON_STEP
 /* -DMODEL_ON_STEP=FUNCTION: it comes after each call of a step, which of a stream are many. */
 void MODEL_ON_STEP(int32_t step);
 #define INLAY_ON_STEP(step) MODEL_ON_STEP(step)
+#endif
 #endif
 //@ includes {
 #include "inlay.h"
@@ -207,6 +209,12 @@ static int take_values(model_frame *frame, const model_inputs *in, const model_o
     int wrong = 0;
 #if MODEL_HAS_CONSTANTS
     frame->base[BASE_CODE] = (void *)(uintptr_t)code_constants;
+#endif
+#if MODEL_BORROWS
+    /* What other models of this program have in their weights, too. */
+//@ lenders {
+    frame->base[BASE_WEIGHTS] = (void *)(uintptr_t)model_weights_data;
+//@ }
 #endif
 //@ values {
     if (!in || !out)

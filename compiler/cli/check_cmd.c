@@ -12,14 +12,6 @@ typedef struct Trial {
     Compile compile;
 } Trial;
 
-static uint64_t macs_of(const Program *program)
-{
-    uint64_t macs = 0;
-    for (size_t i = 0; i < program->step.n; i++)
-        macs += (uint64_t)program->step.at[i]->macs;
-    return macs;
-}
-
 static void measure(void *context)
 {
     Trial *trial = context;
@@ -31,7 +23,7 @@ static void measure(void *context)
     size_limits(compile, limits);
     for (int i = 0; i < SIZE_LIMITS; i++)
         figure[i].value = limits[i].bytes;
-    figure[SIZE_LIMITS].value = macs_of(compile->program);
+    figure[SIZE_LIMITS].value = (uint64_t)program_macs(compile->program);
 }
 
 static void close_trial(void *context)

@@ -7,10 +7,12 @@
 #include "cli/options.h"
 #include "cli/place_cmd.h"
 #include "emit/arena_csv.h"
+#include "emit/group.h"
 #include "emit/html.h"
 #include "emit/report.h"
 #include "ir/ram.h"
 #include "pipeline/depfile.h"
+#include "pipeline/many.h"
 #include "pipeline/model_name.h"
 #include "pipeline/stats.h"
 #include "pipeline/values.h"
@@ -27,11 +29,30 @@ static void print_stats(Compile *compile)
 
 static void print_json(Compile *compile)
 {
+    if (compile->group) {
+        group_manifest(compile->group, NULL, pieces_sink(&compile->results));
+        return;
+    }
     const ManifestFacts facts = manifest_facts(compile);
     stats_stage(compile, STAGES);
     manifest_write(compile->program, &facts,
                    compile->options->stats ? stats_json(compile) : NULL,
                    pieces_sink(&compile->results));
+}
+
+/* The same of several models. */
+static void print_group(Compile *compile)
+{
+    const Group *group = compile->group;
+    Pieces *to = &compile->results;
+    pieces_print(
+        to,
+        "%s: %zu models, arena %" PRId64 " bytes; weights %" PRIu64 " bytes\n",
+        group->name, group->model.n, group->arena_size, group_weights(group));
+    pieces_print(to,
+                 "written to %s: include src/%s.h, call the models' _run(); "
+                 "%s.txt has all figures\n",
+                 compile->options->output, group->name, group->name);
 }
 
 /* What was made, in a few lines, and what to do with it. */
@@ -53,23 +74,39 @@ static void print_summary(Compile *compile)
                  folder, name, name, name);
 }
 
+static void print_outcome(Compile *compile)
+{
+    if (compile->group && !compile->options->quiet)
+        print_group(compile);
+    if (compile->group)
+        return;
+    if (!compile->options->quiet)
+        print_summary(compile);
+    print_stats(compile);
+}
+
 void cmd_compile(Compile *compile)
 {
-    if (!compile->options->output)
+    const Options *options = compile->options;
+    if (!options->output)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "compile needs an output folder: -o DIR");
+    if (options->concurrent && !options->each)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "--concurrent is of no use with one model");
+    if (options->each)
+        many_begin(compile);
     Cache *cache = cache_open(compile);
     if (cache && cache_find(cache))
         return;
-    compile_to(compile, STAGE_REPORT);
-    const Options *options = compile->options;
-    if (options->json) {
+    if (options->each)
+        compile_many(compile);
+    else
+        compile_to(compile, STAGE_REPORT);
+    if (options->json)
         print_json(compile);
-    } else {
-        if (!options->quiet)
-            print_summary(compile);
-        print_stats(compile);
-    }
+    else
+        print_outcome(compile);
     if (options->depfile)
         depfile_write(compile);
     if (cache)

@@ -29,8 +29,9 @@ enum CommandPlace {
 static const Command commands[] = {
     [COMPILE] = {
         .name = "compile",
-        .operand = "MODEL.onnx",
-        .what = "write C for the model into a folder (-o)",
+        .operand = "MODEL.onnx...",
+        .what = "write C for the model into a folder (-o); several share one "
+                "arena and kernels",
         .run = cmd_compile,
     },
     [ANALYZE] = {
@@ -219,6 +220,10 @@ static const OptionRow options[] = {
          "written costs"),
     LIST("pin", 0, PLANS, pin, "TENSOR=REGION", value_pair,
          "a tensor of the model lies in that region"),
+    LIST("concurrent", 0, ON(COMPILE), concurrent, "A,B", NULL,
+         "of several models, these, by name, are alive at once; else they run "
+         "one after the other. --name, --shape, --io and what else is of one "
+         "model stand behind it"),
     TEXT("cache", 0, ON(COMPILE), cache, "DIR", NULL,
          "keeps what was written, and takes it where nothing has changed"),
     TEXT("depfile", 0, ON(COMPILE), depfile, "FILE", NULL,
@@ -348,6 +353,17 @@ bool option_shapes(const OptionRow *row)
     const uint32_t both = ON(COMPILE) | ON(CHECK);
     return (row->commands & both) == both && !(row->commands & ON(PROVE)) &&
            row->kind < OPTION_HELP;
+}
+
+bool option_of_model(const OptionRow *row)
+{
+    static const size_t of_model[] = { AT(name), AT(shape),      AT(dim),
+                                       AT(from), AT(to),         AT(constant),
+                                       AT(io),   AT(preprocess), AT(state) };
+    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
+        if (row->at == of_model[i] && row->kind < OPTION_HELP)
+            return true;
+    return false;
 }
 
 const OptionRule *option_rules(int *count)

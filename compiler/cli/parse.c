@@ -19,6 +19,8 @@ typedef struct Parser {
     bool *given; /* by row */
     const char **operand;
     int operands; /* the command's own name is the first of them in the text, but not here */
+    Options
+        *part; /* what is of one model: before the first operand, behind each */
     const Command *command, *asked; /* asked: by --help or --version */
 } Parser;
 
@@ -79,7 +81,8 @@ static const OptionRow *short_row(const Parser *parser, char letter)
 
 static void *member(const Parser *parser, const OptionRow *r)
 {
-    return (char *)parser->options + r->at;
+    Options *part = parser->part + parser->operands;
+    return (char *)(option_of_model(r) ? part : parser->options) + r->at;
 }
 
 static void set_bytes(const Parser *parser, const OptionRow *r,
@@ -122,15 +125,20 @@ static void set_all(const Parser *parser, const OptionRow *r, const char *value)
 }
 
 /* There are never more values than words. */
-static void append(const Parser *parser, const OptionRow *r, const char *value)
+static void append_to(const Parser *parser, const char ***list,
+                      const char *value)
 {
-    const char ***list = member(parser, r);
     if (!*list)
         *list = NEW_ARRAY(parser->arena, const char *, parser->words + 1);
     const char **end = *list;
     while (*end)
         end++;
     *end = value;
+}
+
+static void append(const Parser *parser, const OptionRow *r, const char *value)
+{
+    append_to(parser, member(parser, r), value);
 }
 
 static void ask(Parser *parser, const char *command)
@@ -152,12 +160,26 @@ static void keep_shaping(const Parser *parser, const OptionRow *r,
         append(parser, &list, text);
 }
 
+static _Noreturn void fail_twice(const OptionRow *r)
+{
+    fail_at(STATUS_USAGE, LOC_NONE, NULL, "--%s is given twice", r->name);
+}
+
+static void set_text(const Parser *parser, const OptionRow *r,
+                     const char *value)
+{
+    const char **text = member(parser, r);
+    if (*text)
+        fail_twice(r);
+    *text = value;
+}
+
 /* `value` is NULL for options that take none. */
 static void set(Parser *parser, const OptionRow *r, const char *value)
 {
     bool *given = parser->given + (r - parser->row);
-    if (*given && value && r->kind != OPTION_LIST)
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "--%s is given twice", r->name);
+    if (*given && value && r->kind != OPTION_LIST && !option_of_model(r))
+        fail_twice(r);
     *given = true;
     if (r->check)
         r->check(parser->arena, value);
@@ -167,7 +189,7 @@ static void set(Parser *parser, const OptionRow *r, const char *value)
         *(int *)member(parser, r) = 1;
         break;
     case OPTION_TEXT:
-        *(const char **)member(parser, r) = value;
+        set_text(parser, r, value);
         break;
     case OPTION_LIST:
         append(parser, r, value);
@@ -351,11 +373,72 @@ static void check_operands(const Parser *parser)
                 "missing operand: inlay %s %s", parser->command->name, form);
 }
 
+/* What stands in part `from` of the parts, as if it stood in `to`. */
+static void add_part(const Parser *parser, const Options *from, Options *to)
+{
+    for (const OptionRow *r = parser->row; r < parser->row + parser->rows;
+         r++) {
+        void *at = (char *)to + r->at;
+        const char *text;
+        const char **list;
+        if (!option_of_model(r))
+            continue;
+        memcpy(&text, (const char *)from + r->at, sizeof text);
+        memcpy(&list, (const char *)from + r->at, sizeof list);
+        if (r->kind == OPTION_LIST)
+            for (; list && *list; list++)
+                append_to(parser, at, *list);
+        else if (text && *(const char **)at)
+            fail_twice(r);
+        else if (text)
+            *(const char **)at = text;
+    }
+}
+
+/* Of one model it does not matter where options stand. */
+static void join_parts(Parser *parser)
+{
+    for (int i = 0; i <= parser->operands; i++)
+        add_part(parser, parser->part + i, parser->options);
+}
+
+/* Of several models each has what stands before the first, and what stands behind it; a name stands
+ * behind it, or it is that of all together. */
+static void divide_parts(Parser *parser)
+{
+    Options *all = parser->part;
+    const char *name = all->name;
+    all->name = NULL;
+    for (int i = 1; i <= parser->operands; i++) {
+        Options each = *parser->options;
+        each.model = parser->operand[i - 1];
+        add_part(parser, all, &each);
+        add_part(parser, parser->part + i, &each);
+        parser->part[i] = each;
+    }
+    parser->options->name = name;
+    parser->options->each = parser->part + 1;
+    parser->options->models = parser->operands;
+}
+
+static void set_models(Parser *parser)
+{
+    const bool compiles = parser->command->run == cmd_compile;
+    if (compiles && parser->operands > 1) {
+        divide_parts(parser);
+        return;
+    }
+    join_parts(parser);
+    if (compiles)
+        parser->options->model = parser->operand[0];
+}
+
 static void set_operands(Parser *parser)
 {
     Options *o = parser->options;
     const char *form = parser->command->operand;
     o->operand = parser->operand;
+    set_models(parser);
     if (most_operands(form) == INT_MAX)
         return;
     if (*form == '[')
@@ -378,6 +461,7 @@ static Parser parser_of(Arena *arena, Options *options, const Words *words)
     parser.row = option_rows(&parser.rows);
     parser.given = NEW_ARRAY(arena, bool, parser.rows);
     parser.operand = NEW_ARRAY(arena, const char *, words->n + 1);
+    parser.part = NEW_ARRAY(arena, Options, words->n + 1);
     return parser;
 }
 

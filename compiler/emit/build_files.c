@@ -7,6 +7,7 @@
 #include "base/diag.h"
 #include "emit/former.h"
 #include "emit/golden.h"
+#include "emit/group.h"
 #include "emit/interface.h"
 #include "emit/rust.h"
 #include "emit/template.h"
@@ -41,22 +42,38 @@ const char *const build_kinds[] = {
 #define BIT(kind) (1u << (kind))
 #define EVERY (BIT(ALL) - 1u - BIT(SRC))
 #define USUAL (BIT(CMAKE) | BIT(MESON) | BIT(EXAMPLE))
+/* Their interface is that of one model. */
+#define OF_ONE (BIT(ARDUINO) | BIT(RUST))
 
 /* ---- their content ---- */
 
+/* What the files are of: a model with its test, or several models. */
+typedef struct Content {
+    Arena *arena;
+    const Golden *golden; /* NULL: of several */
+    const Group *group;   /* NULL: of one */
+} Content;
+
 static const Section no_sections[] = { { NULL, { 0 } } };
 
-static Text fill_plain(const Golden *golden, const Filling *filling,
-                       const char *file)
+static Text fill_sections(const Content *content, const Filling *filling,
+                          const char *file, const Section *sections)
 {
     Filling own = *filling;
-    own.section = no_sections;
-    return template_fill(golden->emitter->arena, file, &own);
+    own.section = sections;
+    return template_fill(content->arena, file, &own);
 }
 
-static Text fill_golden(const Golden *golden, const Filling *filling,
+static Text fill_plain(const Content *content, const Filling *filling,
+                       const char *file)
+{
+    return fill_sections(content, filling, file, no_sections);
+}
+
+static Text fill_golden(const Content *content, const Filling *filling,
                         const char *file)
 {
+    const Golden *golden = content->golden;
     const Section sections[] = {
         { "about", { 0 } },
         { "arenas", golden_arenas(golden) },
@@ -67,15 +84,13 @@ static Text fill_golden(const Golden *golden, const Filling *filling,
         { "compare", golden_compare(golden) },
         { NULL, { 0 } },
     };
-    Filling own = *filling;
-    own.section = sections;
-    return template_fill(golden->emitter->arena, file, &own);
+    return fill_sections(content, filling, file, sections);
 }
 
-static Text fill_rust(const Golden *golden, const Filling *filling,
+static Text fill_rust(const Content *content, const Filling *filling,
                       const char *file)
 {
-    const Emitter *emitter = golden->emitter;
+    const Emitter *emitter = content->golden->emitter;
     const Section sections[] = {
         { "sizes", rust_sizes(emitter) },
         { "arenas", rust_arenas(emitter) },
@@ -84,41 +99,147 @@ static Text fill_rust(const Golden *golden, const Filling *filling,
         { "outputs", rust_outputs(emitter) },
         { NULL, { 0 } },
     };
-    Filling own = *filling;
-    own.section = sections;
-    return template_fill(emitter->arena, file, &own);
+    return fill_sections(content, filling, file, sections);
 }
 
-static Text figures(const Emitter *emitter)
+static Text figures(Arena *arena, int64_t size, uint64_t weights, int64_t macs)
 {
-    const Program *program = emitter->program;
-    int64_t macs = 0;
-    Text text = text_new(emitter->arena);
-    for (size_t i = 0; i < program->step.n; i++)
-        macs += program->step.at[i]->macs;
+    Text text = text_new(arena);
     text_print(&text,
                "%" PRId64 " bytes of arena (RAM), %" PRIu64
                " bytes of weights (constant), %" PRId64
                " multiplications and additions a run.\n",
-               program->plan.arena_size, program->weight_bytes, macs);
+               size, weights, macs);
     return text;
 }
 
-static Text fill_readme(const Golden *golden, const Filling *filling,
+static Text figures_of(const Content *content)
+{
+    if (content->group)
+        return figures(content->arena, content->group->arena_size,
+                       group_weights(content->group),
+                       group_macs(content->group));
+    const Program *program = content->golden->emitter->program;
+    return figures(content->arena, program->plan.arena_size,
+                   program->weight_bytes, program_macs(program));
+}
+
+static Text fill_readme(const Content *content, const Filling *filling,
                         const char *file)
 {
     const Section sections[] = {
-        { "figures", figures(golden->emitter) },
+        { "figures", figures_of(content) },
         { NULL, { 0 } },
     };
-    Filling own = *filling;
-    own.section = sections;
-    return template_fill(golden->emitter->arena, file, &own);
+    return fill_sections(content, filling, file, sections);
+}
+
+/* A line for each of several models: before its name, behind it. Nothing of one alone. */
+static Text each_line(const Content *content, bool fits(const GroupModel *),
+                      const char *before, const char *behind)
+{
+    Text text = text_new(content->arena);
+    for (size_t i = 0; content->group && i < content->group->model.n; i++)
+        if (fits(content->group->model.at + i))
+            text_print(&text, "%s%s%s\n", before,
+                       content->group->model.at[i].name, behind);
+    return text;
+}
+
+static bool is_any(const GroupModel *model)
+{
+    return model->name != NULL;
+}
+
+static bool has_test(const GroupModel *model)
+{
+    return model->has_test;
+}
+
+static bool is_linked(const GroupModel *model)
+{
+    return model->weight_bytes && model->form != WEIGHTS_BIN &&
+           model->form != WEIGHTS_BLOB;
+}
+
+static bool has_text(const GroupModel *model)
+{
+    return is_linked(model) && model->form != WEIGHTS_OBJ;
+}
+
+static bool is_included(const GroupModel *model)
+{
+    return model->weight_bytes && model->form == WEIGHTS_INCBIN;
+}
+
+static bool is_object(const GroupModel *model)
+{
+    return is_linked(model) && model->form == WEIGHTS_OBJ;
+}
+
+static Text cmake_included(const Content *content)
+{
+    Text text = text_new(content->arena);
+    for (size_t i = 0; content->group && i < content->group->model.n; i++) {
+        const GroupModel *model = content->group->model.at + i;
+        if (is_included(model))
+            text_print(&text,
+                       "set_source_files_properties(${%s_folder}/src/"
+                       "%s_weights.c PROPERTIES\n    OBJECT_DEPENDS "
+                       "${%s_folder}/src/%s_weights.bin)\n",
+                       content->group->name, model->name, content->group->name,
+                       model->name);
+    }
+    return text;
+}
+
+static Text fill_cmake(const Content *content, const Filling *filling,
+                       const char *file)
+{
+    const char *folder =
+        arena_printf(content->arena, "    ${%s_folder}/src/", filling->model);
+    const Section sections[] = {
+        { "sources", each_line(content, has_text, folder, "_weights.c") },
+        { "objects", each_line(content, is_object, folder, "_weights.o") },
+        { "included", cmake_included(content) },
+        { "headers", each_line(content, is_any, "install(FILES src/",
+                               ".h DESTINATION include)") },
+        { NULL, { 0 } },
+    };
+    return fill_sections(content, filling, file, sections);
+}
+
+static Text fill_meson(const Content *content, const Filling *filling,
+                       const char *file)
+{
+    const Section sections[] = {
+        { "sources", each_line(content, has_text, "  'src/", "_weights.c',") },
+        { "objects",
+          each_line(content, is_object, "    'src/", "_weights.o',") },
+        { "headers",
+          each_line(content, is_any, "  install_headers('src/", ".h')") },
+        { NULL, { 0 } },
+    };
+    return fill_sections(content, filling, file, sections);
+}
+
+static Text fill_example(const Content *content, const Filling *filling,
+                         const char *file)
+{
+    if (!content->group)
+        return fill_plain(content, filling, file);
+    const Section sections[] = {
+        { "headers",
+          each_line(content, has_test, "#include \"", "_golden.h\"") },
+        { "tests", each_line(content, has_test, "    TEST(", ");") },
+        { NULL, { 0 } },
+    };
+    return fill_sections(content, filling, file, sections);
 }
 
 /* ---- the files ---- */
 
-typedef Text FillFunction(const Golden *golden, const Filling *filling,
+typedef Text FillFunction(const Content *content, const Filling *filling,
                           const char *file);
 
 /* A file of the folder: its template, its place, where `*` stands for the model's name, and the
@@ -129,27 +250,37 @@ typedef struct BuildFile {
     unsigned kinds;
     bool tests; /* it is of no use without the test */
     FillFunction *fill;
+    /* of several models: each has its own; the template for all, NULL: the same */
+    bool each;
+    const char *of_many;
 } BuildFile;
 
 static const BuildFile build_files[] = {
     { "CMakeLists.txt", "CMakeLists.txt",
-      BIT(CMAKE) | BIT(ESP_IDF) | BIT(ZEPHYR), false, fill_plain },
-    { "meson.build", "meson.build", BIT(MESON), false, fill_plain },
-    { "idf_component.yml", "idf_component.yml", BIT(ESP_IDF), false,
-      fill_plain },
-    { "module.yml", "zephyr/module.yml", BIT(ZEPHYR), false, fill_plain },
-    { "Kconfig", "zephyr/Kconfig", BIT(ZEPHYR), false, fill_plain },
-    { "library.json", "library.json", BIT(PLATFORMIO), false, fill_plain },
+      BIT(CMAKE) | BIT(ESP_IDF) | BIT(ZEPHYR), false, fill_cmake, false, NULL },
+    { "meson.build", "meson.build", BIT(MESON), false, fill_meson, false,
+      NULL },
+    { "idf_component.yml", "idf_component.yml", BIT(ESP_IDF), false, fill_plain,
+      false, NULL },
+    { "module.yml", "zephyr/module.yml", BIT(ZEPHYR), false, fill_plain, false,
+      NULL },
+    { "Kconfig", "zephyr/Kconfig", BIT(ZEPHYR), false, fill_plain, false,
+      NULL },
+    { "library.json", "library.json", BIT(PLATFORMIO), false, fill_plain, false,
+      NULL },
     { "library.properties", "library.properties", BIT(ARDUINO), false,
-      fill_plain },
-    { "model.ino", "examples/*/*.ino", BIT(ARDUINO), true, fill_plain },
-    { "Cargo.toml", "Cargo.toml", BIT(RUST), false, fill_plain },
-    { "build.rs", "build.rs", BIT(RUST), false, fill_plain },
-    { "lib.rs", "rust/lib.rs", BIT(RUST), false, fill_rust },
-    { "main.c", "examples/main.c", BIT(EXAMPLE), true, fill_plain },
+      fill_plain, false, NULL },
+    { "model.ino", "examples/*/*.ino", BIT(ARDUINO), true, fill_plain, false,
+      NULL },
+    { "Cargo.toml", "Cargo.toml", BIT(RUST), false, fill_plain, false, NULL },
+    { "build.rs", "build.rs", BIT(RUST), false, fill_plain, false, NULL },
+    { "lib.rs", "rust/lib.rs", BIT(RUST), false, fill_rust, false, NULL },
+    { "main.c", "examples/main.c", BIT(EXAMPLE), true, fill_example, false,
+      "group_main.c" },
     { "model_golden.h", "src/*_golden.h", BIT(EXAMPLE) | BIT(ARDUINO), true,
-      fill_golden },
-    { "README.md", "README.md", EVERY, false, fill_readme },
+      fill_golden, true, NULL },
+    { "README.md", "README.md", EVERY, false, fill_readme, false,
+      "group_README.md" },
 };
 
 enum { FILES = sizeof build_files / sizeof *build_files };
@@ -184,30 +315,43 @@ static const char *const reserved[] = {
     "strip",      "super",         "test",        "uninstall", "m",
 };
 
-static const char *target_name(const Emitter *emitter)
+static const char *target_name(Arena *arena, const char *name)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (!strcmp(emitter->name, reserved[i]))
-            return arena_printf(emitter->arena, "model_%s", emitter->name);
-    return emitter->name;
+        if (!strcmp(name, reserved[i]))
+            return arena_printf(arena, "model_%s", name);
+    return name;
 }
 
 /* ---- the folder ---- */
 
-static void emit_file(const Golden *golden, Output *output,
+/* Is it neither of an earlier compile of that name nor of one of the models alone? */
+static bool is_foreign(const Content *content, Output *output, const char *name,
+                       const char *place)
+{
+    const Group *group = content->group;
+    bool foreign = files_foreign(output, content->arena, name, place);
+    for (size_t i = 0; foreign && group && i < group->model.n; i++)
+        foreign = files_foreign(output, content->arena, group->model.at[i].name,
+                                place);
+    return foreign;
+}
+
+static void emit_file(const Content *content, Output *output,
                       const BuildFile *file, const Filling *filling)
 {
-    const Emitter *emitter = golden->emitter;
-    Arena *arena = emitter->arena;
-    const char *place = place_of(arena, file, emitter->name);
-    if (files_foreign(output, arena, emitter->name, place)) {
+    Arena *arena = content->arena;
+    const char *place = place_of(arena, file, filling->model);
+    const bool of_many = content->group && file->of_many;
+    if (is_foreign(content, output, filling->model, place)) {
         warn_at(LOC_NONE,
                 "%s was not written by Inlay, or changed since: it stays as "
                 "it is",
                 place);
         return;
     }
-    const Text text = file->fill(golden, filling, file->template);
+    const Text text =
+        file->fill(content, filling, of_many ? file->of_many : file->template);
     output_text(output, place, text.at, text.n);
 }
 
@@ -260,24 +404,24 @@ static const Condition *conditions_of(const Golden *golden, unsigned kinds)
         { "MODEL_BY_ROWS", program_pushed(emitter->program) != NULL },
         { "MODEL_HAS_STATES", has_states(emitter) },
         { "MODEL_HAS_EXAMPLE", golden->result && kinds & BIT(EXAMPLE) },
+        { "MODEL_GROUPED", false },
     };
     return with_kinds(emitter->arena, all, sizeof all / sizeof *all, kinds);
 }
 
-static const Word *words_of(const Emitter *emitter)
+static const Word *words_of(Arena *arena, const char *name)
 {
     const char *option =
-        arena_printf(emitter->arena, "INLAY_%s", emitter->upper);
+        arena_printf(arena, "INLAY_%s", text_upper(arena, name));
     const Word all[] = {
-        { "model_name", emitter->name },
-        { "model_target", target_name(emitter) },
+        { "model_name", name },
+        { "model_target", target_name(arena, name) },
         { "model_version", INLAY_VERSION },
         { "INLAY_MODEL", option },
-        { "CONFIG_INLAY_MODEL",
-          arena_printf(emitter->arena, "CONFIG_%s", option) },
+        { "CONFIG_INLAY_MODEL", arena_printf(arena, "CONFIG_%s", option) },
         { NULL, NULL },
     };
-    Word *list = NEW_ARRAY(emitter->arena, Word, sizeof all / sizeof *all);
+    Word *list = NEW_ARRAY(arena, Word, sizeof all / sizeof *all);
     memcpy(list, all, sizeof all);
     return list;
 }
@@ -294,11 +438,56 @@ void build_files_emit(Program *program, Output *output,
         golden = golden_run(&emitter, program);
     const Filling filling = {
         .model = name,
-        .word = words_of(&emitter),
+        .word = words_of(emitter.arena, name),
         .condition = conditions_of(&golden, kinds),
     };
+    const Content content = { .arena = emitter.arena, .golden = &golden };
     for (int i = 0; i < FILES; i++)
         if ((build_files[i].kinds & kinds) &&
-            (golden.result || !build_files[i].tests))
-            emit_file(&golden, output, build_files + i, &filling);
+            (golden.result || !build_files[i].tests) &&
+            (build_files[i].each || !facts->group))
+            emit_file(&content, output, build_files + i, &filling);
+    if (facts->group)
+        group_last(facts->group)->has_test = golden.result;
+}
+
+/* ---- of several models ---- */
+
+bool build_files_for_many(int kind)
+{
+    return !(OF_ONE >> kind & 1);
+}
+
+static bool any_test(const Group *group)
+{
+    for (size_t i = 0; i < group->model.n; i++)
+        if (group->model.at[i].has_test)
+            return true;
+    return false;
+}
+
+static const Condition *conditions_of_many(const Group *group, unsigned kinds)
+{
+    const bool tests = any_test(group) && kinds & BIT(EXAMPLE);
+    const Condition all[] = {
+        { "MODEL_WEIGHTS_SOURCE", false }, { "MODEL_WEIGHTS_INCLUDED", false },
+        { "MODEL_WEIGHTS_OBJECT", false }, { "MODEL_HAS_SLOTS", false },
+        { "MODEL_HAS_EXAMPLE", tests },    { "MODEL_GROUPED", true },
+    };
+    return with_kinds(group->arena, all, sizeof all / sizeof *all, kinds);
+}
+
+void build_files_group(const Group *group, Output *output, unsigned asked)
+{
+    const unsigned kinds = kinds_asked(asked) & ~OF_ONE;
+    const Filling filling = {
+        .model = group->name,
+        .word = words_of(group->arena, group->name),
+        .condition = conditions_of_many(group, kinds),
+    };
+    const Content content = { .arena = group->arena, .group = group };
+    for (int i = 0; i < FILES; i++)
+        if ((build_files[i].kinds & kinds) && !build_files[i].each &&
+            (any_test(group) || !build_files[i].tests))
+            emit_file(&content, output, build_files + i, &filling);
 }

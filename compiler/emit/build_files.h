@@ -10,9 +10,14 @@
 extern const char *const build_kinds[];
 
 /* Writes the files of these kinds (0: the usual ones). What is in the folder under such a name and
- * was not written by an earlier compile stays, with a note. */
+ * was not written by an earlier compile stays, with a note. Of one of several models only its test
+ * is written. */
 void build_files_emit(Program *program, Output *output,
                       const SourceFacts *facts, unsigned kinds);
+/* The rest of it, for all models together. */
+void build_files_group(const Group *group, Output *output, unsigned kinds);
+/* Can there be a file of that kind for several models? */
+bool build_files_for_many(int kind);
 
 /* Can a compile of that name have written the file? */
 bool build_files_name(Arena *arena, const char *file, const char *name);

@@ -178,16 +178,6 @@ typedef struct Life {
     int64_t extent;
 } Life;
 
-static bool has_jumps(const Program *program)
-{
-    for (size_t i = 0; i < program->step.n; i++) {
-        const Step *step = program->step.at[i];
-        if (step->control || step->loop_end >= 0)
-            return true;
-    }
-    return false;
-}
-
 /* The last step of each tensor, by its number. */
 static Life *find_lives(Arena *arena, const Program *program)
 {
@@ -249,7 +239,7 @@ static void put_last_lives(Text *text, const Emitter *emitter)
     for (size_t i = 0; i < graph->state.n; i++)
         life[graph->input.at[graph->state.at[i].in]->id].tensor = NULL;
     const int ids =
-        has_jumps(program) ? 0 : graph_root(program->graph)->next_id;
+        program_jumps(program) ? 0 : graph_root(program->graph)->next_id;
     for (int i = 0; i < ids; i++)
         if (life[i].tensor)
             put_life(text, emitter, life + i);
@@ -269,7 +259,7 @@ static void put_results(Text *text, const Emitter *emitter)
 {
     const Program *program = emitter->program;
     const Graph *graph = program->graph;
-    const size_t results = has_jumps(program) ? 0 : graph->output.n;
+    const size_t results = program_jumps(program) ? 0 : graph->output.n;
     for (size_t i = 0; i < results; i++) {
         const Tensor *output = graph->output.at[i];
         const int32_t steps = (int32_t)program->step.n;

@@ -7,19 +7,6 @@
 
 enum { HEAD = 256 * 1024 };
 
-json_t *files_list(Output *output)
-{
-    json_t *list = manifest_made(json_object());
-    Written written;
-    for (size_t i = 0; output_written(output, i, &written); i++) {
-        json_t *file = manifest_made(json_object());
-        manifest_set(file, "bytes", json_integer((json_int_t)written.bytes));
-        manifest_set(file, "sum", json_string(written.sum));
-        manifest_set(list, written.name, file);
-    }
-    return list;
-}
-
 /* NAME.json, src/NAME.h, src/NAME_weights.bin: names that only this model's files have. */
 static bool is_of_model(const char *file, const char *name)
 {
@@ -29,6 +16,38 @@ static bool is_of_model(const char *file, const char *name)
            (leaf[n] == '.' || !strncmp(leaf + n, "_weights.", 9) ||
             !strncmp(leaf + n, "_golden.", 8) ||
             !strncmp(leaf + n, "_plan_check.", 12));
+}
+
+json_t *files_list(Output *output, const char *model)
+{
+    json_t *list = manifest_made(json_object());
+    Written written;
+    for (size_t i = 0; output_written(output, i, &written); i++) {
+        if (model && !is_of_model(written.name, model))
+            continue;
+        json_t *file = manifest_made(json_object());
+        manifest_set(file, "bytes", json_integer((json_int_t)written.bytes));
+        manifest_set(file, "sum", json_string(written.sum));
+        manifest_set(list, written.name, file);
+    }
+    return list;
+}
+
+/* Is it called after a model whose manifest is in the list, as in that of several models? */
+static bool is_of_listed(Arena *arena, json_t *list, const char *file)
+{
+    static const char END[] = ".json";
+    const char *name;
+    json_t *facts;
+    json_object_foreach(list, name, facts)
+    {
+        const size_t n = strlen(name);
+        const size_t k = sizeof END - 1;
+        if (n > k && !strcmp(name + n - k, END) &&
+            is_of_model(file, arena_text(arena, name, n - k)))
+            return true;
+    }
+    return false;
 }
 
 static bool is_of_runtime(const char *file)
@@ -77,20 +96,38 @@ bool files_foreign(Output *output, Arena *arena, const char *name,
     return !ours;
 }
 
+/* What lies in the folder for this compile: its manifest, and all that the old one lists. */
+static const char *const *own_names_of(Arena *arena, json_t *list,
+                                       const char *name)
+{
+    const char **own =
+        NEW_ARRAY(arena, const char *, json_object_size(list) + 3);
+    size_t n = 0;
+    const char *file;
+    json_t *facts;
+    own[n++] = arena_printf(arena, "%s.json", name);
+    own[n++] = "library.json";
+    json_object_foreach(list, file, facts)
+    {
+        own[n++] = file;
+    }
+    return own;
+}
+
 void files_forget(Output *output, Arena *arena, const char *name,
                   FileName *is_other)
 {
-    const char *manifest = arena_printf(arena, "%s.json", name);
-    const char *const own[] = { manifest, "library.json", NULL };
     json_t *list = former_list(output, arena, name);
-    const bool alone = !output_has_other(output, ".json", own);
+    const bool alone =
+        !output_has_other(output, ".json", own_names_of(arena, list, name));
     Written written;
     const char *file;
     json_t *facts;
     json_object_foreach(list, file, facts)
     {
-        const bool known =
-            is_of_model(file, name) || is_other(arena, file, name);
+        const bool known = is_of_model(file, name) ||
+                           is_of_listed(arena, list, file) ||
+                           is_other(arena, file, name);
         if ((known || (alone && is_of_runtime(file))) &&
             describe(file, facts, &written))
             output_forget(output, &written);

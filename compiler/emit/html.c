@@ -133,9 +133,7 @@ static Text summary(const Html *html)
     const Program *p = html->program;
     const Plan *plan = &p->plan;
     Text text = text_new(html->arena);
-    int64_t macs = 0;
-    for (size_t i = 0; i < p->step.n; i++)
-        macs = i64_add(macs, p->step.at[i]->macs);
+    const int64_t macs = program_macs(p);
     text_print(
         &text,
         "<h1>%s</h1>\n<p class=\"soft\">Memory plan by Inlay " INLAY_VERSION
@@ -467,7 +465,8 @@ static Text weights(const Html *html)
     Text text = text_new(html->arena);
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++)
-        sum += sorted[i]->bytes;
+        if (!program->lender.n || !sorted[i]->tensor->region)
+            sum += sorted[i]->bytes;
     const uint64_t between = program->weight_bytes + program->code_bytes - sum;
     text_print(&text,
                "<p>%zu arrays, %s bytes; alignment between them %s bytes. The "

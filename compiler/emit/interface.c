@@ -474,6 +474,20 @@ Text interface_regions(const Emitter *emitter)
     return text;
 }
 
+Text interface_lenders(const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    Text text = text_new(emitter->arena);
+    for (size_t i = 0; i < program->lender.n; i++) {
+        const char *name = program->lender.at[i];
+        text_print(&text,
+                   "    frame->base[BASE_OF_%s] = (void "
+                   "*)(uintptr_t)%s_weights_data;\n",
+                   text_upper(emitter->arena, name), name);
+    }
+    return text;
+}
+
 Text interface_dims(const Emitter *emitter)
 {
     const Values outputs = outputs_of(emitter);

@@ -46,5 +46,7 @@ Text interface_dims(const Emitter *emitter);
 /* Statements: each region's pointer, and those of inputs and outputs. */
 Text interface_regions(const Emitter *emitter);
 Text interface_values(const Emitter *emitter);
+/* The pointers to the weights of other models. */
+Text interface_lenders(const Emitter *emitter);
 
 #endif

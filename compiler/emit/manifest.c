@@ -430,6 +430,11 @@ void manifest_key(ManifestText *manifest, const char *key, json_t *value)
     release(manifest);
 }
 
+void manifest_end(const ManifestText *manifest)
+{
+    put(manifest, "\n}\n");
+}
+
 /* ---- the document ---- */
 
 static void put_origin(ManifestText *manifest, const Program *program,
@@ -555,5 +560,5 @@ void manifest_write(const Program *program, const ManifestFacts *facts,
                            (json_int_t)program->step.n));
     if (stats)
         manifest_key(&manifest, "stats", stats);
-    put(&manifest, "\n}\n");
+    manifest_end(&manifest);
 }

@@ -69,6 +69,8 @@ void manifest_key(ManifestText *manifest, const char *key, json_t *value);
 void manifest_list(ManifestText *manifest, const char *key);
 void manifest_element(ManifestText *manifest, json_t *value);
 void manifest_list_end(ManifestText *manifest);
+/* The last line. */
+void manifest_end(const ManifestText *manifest);
 
 /* For parts of the document: never NULL, and text that is not UTF-8 gets '?'. */
 json_t *manifest_made(json_t *json);

@@ -154,7 +154,8 @@ static json_t *operand_facts(const ManifestPlan *l, const Operand *operand,
     if (root->storage == STORE_WEIGHTS) {
         put_constant(json, operand, root->offset + at);
         if (root->region)
-            manifest_set(json, "place", json_string("code"));
+            manifest_set(json, "place",
+                         json_string(program_lender(l->p, root)));
         return json;
     }
     manifest_set(json, "tensor", integer(l->of[root->id]));

@@ -84,9 +84,7 @@ static void put_ram(Text *text, const Program *program)
 static void head(Text *text, const Program *program, const char *name)
 {
     const Plan *plan = &program->plan;
-    int64_t macs = 0;
-    for (size_t i = 0; i < program->step.n; i++)
-        macs = i64_add(macs, program->step.at[i]->macs);
+    const int64_t macs = program_macs(program);
     text_print(text, "model     %s (opset %" PRId64 ")\n", name,
                graph_opset(program->graph, ""));
     text_print(text, "steps     %zu, %" PRId64 " multiply-accumulates\n",

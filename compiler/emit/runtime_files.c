@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/map.h"
 #include "emit/embedded.h"
 #include "emit/tables.h"
-#include "rules/tiles.h"
 
 typedef VEC(const char *) Names;
 
@@ -27,27 +27,44 @@ static const char *output_name(Arena *arena, const char *name)
     return arena_printf(arena, "inlay_%s", leaf);
 }
 
-/* The files that NAME.c includes. */
-static Names files_used(const Emitter *emitter)
+RuntimeUse runtime_use(Arena *arena)
+{
+    return (RuntimeUse){ .arena = arena, .tiles = { .arena = arena } };
+}
+
+/* A file, once; there are few. */
+static void add_file(RuntimeUse *use, const char *file)
+{
+    for (size_t i = 0; i < use->file.n; i++)
+        if (!strcmp(use->file.at[i], file))
+            return;
+    VEC_PUSH(use->arena, &use->file, file);
+}
+
+static void add_files(RuntimeUse *use, const Emitter *emitter)
 {
     const Program *program = emitter->program;
-    Map seen = map_new(emitter->arena);
-    Names names = { 0 };
-    VEC_PUSH(emitter->arena, &names, "inlay.h");
+    add_file(use, "inlay.h");
     if (has_weights(emitter))
-        VEC_PUSH(emitter->arena, &names, "inlay_weights.h");
+        add_file(use, "inlay_weights.h");
     if (weights_blob(emitter))
-        VEC_PUSH(emitter->arena, &names, "inlay_blob.h");
+        add_file(use, "inlay_blob.h");
     if (program_sliced(program))
-        VEC_PUSH(emitter->arena, &names, "inlay_slices.h");
+        add_file(use, "inlay_slices.h");
     if (program->plan.threads)
-        VEC_PUSH(emitter->arena, &names, "inlay_threads.h");
-    for (size_t i = 0; i < program->step.n; i++) {
-        const char *file = program->step.at[i]->kernel->file;
-        if (!map_put(&seen, file, emitter->arena))
-            VEC_PUSH(emitter->arena, &names, file);
-    }
-    return names;
+        add_file(use, "inlay_threads.h");
+    for (size_t i = 0; i < program->step.n; i++)
+        add_file(use, program->step.at[i]->kernel->file);
+}
+
+void runtime_add(RuntimeUse *use, const Emitter *emitter)
+{
+    const Program *program = emitter->program;
+    add_files(use, emitter);
+    for (size_t i = 0; i < program->step.n; i++)
+        tiles_of_step(program->step.at[i], &use->tiles);
+    use->math = use->math || table_needs_math(emitter);
+    use->slots = use->slots || has_slots(emitter);
 }
 
 enum { USES_OF_LINE = 6 };
@@ -85,33 +102,28 @@ static void put_ends(Text *text, int ends)
 }
 
 /* Which tiles the steps make, for kernels/tile_f32.h. */
-static void put_tiles(Text *text, const Emitter *emitter)
+static void put_tiles(Text *text, const TileUse *use)
 {
     static const char *const name[TILE_WALKS] = { "ROWS", "STEPS", "LINES" };
-    const Program *program = emitter->program;
-    TileUse use = { .arena = emitter->arena };
-    for (size_t i = 0; i < program->step.n; i++)
-        tiles_of_step(program->step.at[i], &use);
-    if (!use.line.n)
+    if (!use->line.n)
         return;
     text_put(text, "/* The products of the steps: use(channels, pixels). Only "
                    "their tiles have fast code. */\n");
-    put_ends(text, use.ends);
+    put_ends(text, use->ends);
     for (TileWalk walk = TILE_ROWS; walk < TILE_WALKS; walk++)
-        put_lines(text, &use, walk, name[walk]);
+        put_lines(text, use, walk, name[walk]);
     text_put(text, "\n");
 }
 
-Text runtime_includes(const Emitter *emitter)
+Text runtime_includes(const RuntimeUse *use)
 {
-    const Names names = files_used(emitter);
-    Text text = text_new(emitter->arena);
-    if (table_needs_math(emitter))
+    Text text = text_new(use->arena);
+    if (use->math)
         text_put(&text, "#include <math.h>\n\n");
-    put_tiles(&text, emitter);
-    for (size_t i = 0; i < names.n; i++)
+    put_tiles(&text, &use->tiles);
+    for (size_t i = 0; i < use->file.n; i++)
         text_print(&text, "#include \"%s\"\n",
-                   output_name(emitter->arena, names.at[i]));
+                   output_name(use->arena, use->file.at[i]));
     return text;
 }
 
@@ -155,12 +167,14 @@ static Text renamed(Arena *arena, const EmbeddedFile *file, Names *found)
     return text;
 }
 
-void runtime_copy(const Emitter *emitter, Output *output)
+void runtime_copy(const RuntimeUse *use, Output *output)
 {
-    Arena *arena = emitter->arena;
+    Arena *arena = use->arena;
     Map seen = map_new(arena);
-    Names todo = files_used(emitter);
-    if (has_slots(emitter)) {
+    Names todo = { 0 };
+    for (size_t i = 0; i < use->file.n; i++)
+        VEC_PUSH(arena, &todo, use->file.at[i]);
+    if (use->slots) {
         VEC_PUSH(arena, &todo, "inlay_slots.c");
         VEC_PUSH(arena, &todo, "inlay_signed.c");
     }

@@ -6,14 +6,15 @@
 #include <string.h>
 
 #include "emit/check_tables.h"
+#include "emit/group.h"
 #include "emit/interface.h"
-#include "emit/runtime_files.h"
+#include "emit/own_names.h"
 #include "emit/seal.h"
 #include "emit/tables.h"
 #include "emit/template.h"
 
 /* Most conditions of the templates, and their end. */
-enum { CONDITIONS = 20 };
+enum { CONDITIONS = 24 };
 
 static Text about(const Emitter *emitter)
 {
@@ -43,11 +44,11 @@ static Text seal(const Emitter *emitter)
     return text;
 }
 
-/* The runtime, or the end of the compilation for a machine that cannot read the packed weights. */
-static Text includes(const Emitter *emitter)
+/* The runtime, and the end of the compilation for a machine that cannot read the packed weights. */
+static Text includes(const Emitter *emitter, const RuntimeUse *use)
 {
     const Family *of = emitter->program->family;
-    Text text = runtime_includes(emitter);
+    Text text = use ? runtime_includes(use) : text_new(emitter->arena);
     if (has_weights(emitter) && of->needs)
         text_print(&text, "#if !(%s)\n#error \"%s: %s\"\n#endif\n", of->needs,
                    of->name, of->without);
@@ -82,6 +83,16 @@ static void write_filled(const Emitter *emitter, Output *output,
     output_text(output, file_name(emitter, end), text.at, text.n);
 }
 
+/* The same, with names of its own where others share the source file. */
+static void write_own(const Emitter *emitter, Output *output, Filling filling,
+                      const char *name, const char *end)
+{
+    Text text = template_fill(emitter->arena, name, &filling);
+    if (emitter->grouped)
+        text = own_names(emitter->arena, &text, emitter->name);
+    output_text(output, file_name(emitter, end), text.at, text.n);
+}
+
 static void write_header(const Emitter *emitter, Output *output,
                          const Filling *common)
 {
@@ -104,14 +115,15 @@ static void write_header(const Emitter *emitter, Output *output,
     write_filled(emitter, output, filling, "model.h", ".h");
 }
 
+/* `use`: what it takes of the runtime; NULL: the file that includes it does. */
 static void write_code(const Emitter *emitter, Output *output,
-                       const Filling *common)
+                       const Filling *common, const RuntimeUse *use)
 {
     const StepTables tables = table_steps(emitter);
     const SegmentTables segments = table_segments(emitter);
     const Section sections[] = {
         { "about", about(emitter) },
-        { "includes", includes(emitter) },
+        { "includes", includes(emitter, use) },
         { "bases", table_bases(emitter) },
         { "seal", seal(emitter) },
         { "tables", tables.tables },
@@ -124,6 +136,7 @@ static void write_code(const Emitter *emitter, Output *output,
         { "counts", table_counts(emitter) },
         { "dims", interface_dims(emitter) },
         { "regions", interface_regions(emitter) },
+        { "lenders", interface_lenders(emitter) },
         { "values", interface_values(emitter) },
         { "run_state", run_state(emitter) },
         { "reset", interface_reset(emitter) },
@@ -131,7 +144,7 @@ static void write_code(const Emitter *emitter, Output *output,
     };
     Filling filling = *common;
     filling.section = sections;
-    write_filled(emitter, output, filling, "model.c", ".c");
+    write_own(emitter, output, filling, "model.c", use ? ".c" : ".inc.h");
 }
 
 static void write_checks(const Emitter *emitter, Output *output,
@@ -146,8 +159,7 @@ static void write_checks(const Emitter *emitter, Output *output,
     };
     Filling filling = *common;
     filling.section = sections;
-    write_filled(emitter, output, filling, "model_plan_check.h",
-                 "_plan_check.h");
+    write_own(emitter, output, filling, "model_plan_check.h", "_plan_check.h");
 }
 
 /* What the parameter `arena` points to. */
@@ -159,13 +171,18 @@ static const char *memory_type(const Emitter *emitter)
 }
 
 static void write_files(const Emitter *emitter, Output *output,
-                        const Filling *common, bool checks)
+                        const Filling *common, const SourceFacts *facts)
 {
+    RuntimeUse use = runtime_use(emitter->arena);
+    runtime_add(&use, emitter);
     write_header(emitter, output, common);
-    write_code(emitter, output, common);
-    if (checks)
+    write_code(emitter, output, common, facts->group ? NULL : &use);
+    if (facts->checks)
         write_checks(emitter, output, common);
-    runtime_copy(emitter, output);
+    if (facts->group)
+        group_add(facts->group, emitter);
+    else
+        runtime_copy(&use, output);
 }
 
 static Emitter emitter_of(const Program *program, const SourceFacts *facts)
@@ -173,13 +190,13 @@ static Emitter emitter_of(const Program *program, const SourceFacts *facts)
     Emitter emitter = emitter_new(program, facts->name, facts->form);
     emitter.model_sha256 = facts->model_sha256;
     emitter.slots = facts->slots;
+    emitter.grouped = facts->group != NULL;
     return emitter;
 }
 
-/* What its weights are, and what it has beside them. */
-static void put_conditions(const Emitter *emitter, Condition *to)
+/* What its weights are; behind them others follow. */
+static Condition *put_weights_conditions(const Emitter *emitter, Condition *to)
 {
-    const Program *program = emitter->program;
     const Condition conditions[] = {
         { "MODEL_HAS_WEIGHTS", has_weights(emitter) },
         { "MODEL_WEIGHTS_BYTES", weights_bytes(emitter) },
@@ -187,6 +204,17 @@ static void put_conditions(const Emitter *emitter, Condition *to)
         { "MODEL_WEIGHTS_BLOB", weights_blob(emitter) },
         { "MODEL_HAS_CONSTANTS", has_code_constants(emitter) },
         { "MODEL_WEIGHTS_OBJECT", weights_object(emitter) },
+    };
+    memcpy(to, conditions, sizeof conditions);
+    return to + sizeof conditions / sizeof *conditions;
+}
+
+/* What the model has beside them. */
+static void put_conditions(const Emitter *emitter, Condition *all)
+{
+    const Program *program = emitter->program;
+    Condition *to = put_weights_conditions(emitter, all);
+    const Condition conditions[] = {
         { "MODEL_HAS_REGIONS", has_regions(emitter) },
         { "MODEL_HAS_LABELS", has_labels(emitter) },
         { "MODEL_BY_ROWS", program_pushed(program) != NULL },
@@ -200,9 +228,12 @@ static void put_conditions(const Emitter *emitter, Condition *to)
         { "MODEL_INPUTS_INSIDE", inputs_inside(emitter) },
         { "MODEL_INPUTS_STAY", program->plan.preserve_input },
         { "MODEL_OUTPUTS_INSIDE", outputs_inside(emitter) },
+        { "MODEL_GROUPED", emitter->grouped },
+        { "MODEL_BORROWS", program->lender.n != 0 },
         { NULL, false },
     };
-    assert(sizeof conditions / sizeof *conditions <= CONDITIONS);
+    const size_t count = sizeof conditions / sizeof *conditions;
+    assert((size_t)(to - all) + count <= CONDITIONS);
     memcpy(to, conditions, sizeof conditions);
 }
 
@@ -218,5 +249,5 @@ void emit_source(const Program *program, Output *output,
         .word = words,
         .condition = conditions,
     };
-    write_files(&emitter, output, &common, facts->checks);
+    write_files(&emitter, output, &common, facts);
 }

@@ -7,12 +7,16 @@
 #include "emit/weights.h"
 #include "ir/program.h"
 
+typedef struct Group Group;
+
 typedef struct SourceFacts {
     const char *name;
     WeightsForm form;         /* of the weights, not WEIGHTS_AUTO */
     const char *model_sha256; /* "": not asked for */
     bool checks; /* with NAME_plan_check.h, which -DINLAY_CHECK needs */
     bool slots;  /* with inlay_slots.c, where the weights are a blob */
+    /* of several models, whose source file includes NAME.inc.h; NULL: alone */
+    Group *group;
 } SourceFacts;
 
 /* The program must be planned, its weights laid out, and linked. */

@@ -8,6 +8,21 @@
 
 /* ---- base pointers ---- */
 
+/* Of constants that are not in the blob; NULL: it is no base of such. */
+static const char *constants_name(const Emitter *emitter, int base)
+{
+    const Program *program = emitter->program;
+    const int bases = program_bases(program);
+    const int lenders = (int)program->lender.n;
+    if (has_code_constants(emitter) && base + 1 == bases)
+        return "BASE_CODE";
+    if (base < bases - lenders)
+        return NULL;
+    const char *lender = program->lender.at[base - (bases - lenders)];
+    return arena_printf(emitter->arena, "BASE_OF_%s",
+                        text_upper(emitter->arena, lender));
+}
+
 static const char *base_name(const Emitter *emitter, int base)
 {
     const Program *program = emitter->program;
@@ -31,8 +46,9 @@ static const char *base_name(const Emitter *emitter, int base)
     const int results = (int)graph_results(program->graph);
     if (out < results)
         return arena_printf(emitter->arena, "BASE_OUT%d", out);
-    if (has_code_constants(emitter) && base + 1 == program_bases(program))
-        return "BASE_CODE";
+    const char *constants = constants_name(emitter, base);
+    if (constants)
+        return constants;
     return arena_printf(emitter->arena, "BASE_DIMS%d", out - results);
 }
 

@@ -24,7 +24,8 @@ enum {
     LARGE_ALIGN = 64,
     LARGEST_TEXT = 256 * 1024,
     CHUNK = 64 * 1024,
-    SAMPLE = 512, /* bytes of constants that may be equal, read first */
+    LEAST_SHARED = 64, /* bytes of a constant that two models share */
+    SAMPLE = 512,      /* bytes of constants that may be equal, read first */
     FARTHER =
         16, /* and so many times as many of those that look alike, again and again */
 };
@@ -37,6 +38,11 @@ const char *const weights_forms[] = { "auto", "c",    "incbin", "bin",
 bool weights_linkable(const Program *program)
 {
     return program->weight_bytes < LARGEST_LINKED;
+}
+
+static bool weights_are_linked(WeightsForm form)
+{
+    return form != WEIGHTS_BIN && form != WEIGHTS_BLOB;
 }
 
 WeightsForm weights_form_taken(const Program *program, WeightsForm asked)
@@ -200,9 +206,10 @@ static void place_slot(Program *program, Places *places, const size_t *same,
     WeightSlot *slot = program->weight.at + i;
     const WeightSlot *first = program->weight.at + same[i];
     const int region = slot->tensor->region;
+    const bool lent = region && !program->blob;
     slot->bytes = (uint64_t)recipe_bytes(slot->tensor->value);
     slot->offset = first->offset;
-    if (same[i] == i || first->tensor->region != region) {
+    if (!lent && (same[i] == i || first->tensor->region != region)) {
         const uint64_t end = places->end[region];
         slot->offset =
             size_align(end, slot->bytes < LARGE ? ALIGN : LARGE_ALIGN);
@@ -230,6 +237,96 @@ void weights_layout(Program *program, uint64_t most)
     program->weights_alike = !find_same(program, same, most);
     arena_release(a, mark);
     place_slots(program, same);
+}
+
+/* --- constants of several models --- */
+
+KnownWeights known_weights(Arena *arena)
+{
+    return (KnownWeights){ .arena = arena, .by_value = map_new(arena) };
+}
+
+/* Equal texts are equal types and values. */
+static const char *value_key(Arena *arena, const Program *program,
+                             const Tensor *tensor)
+{
+    Store *store = program->graph->store;
+    char form[65];
+    char values[65];
+    RecipeDigest digest;
+    recipe_key(store, tensor->value, KEY_FORM, form);
+    recipe_digest_begin(&digest);
+    recipe_digest(store, tensor->value, &digest, UINT64_MAX, values);
+    return arena_printf(arena, "%s %s %s", dtype_name(tensor->dtype), form,
+                        values);
+}
+
+/* Tensor.region for the weights of that model. */
+static int region_of(Program *program, const char *model)
+{
+    for (size_t i = 0; i < program->lender.n; i++)
+        if (!strcmp(program->lender.at[i], model))
+            return (int)i + 1;
+    VEC_PUSH(program->graph->arena, &program->lender, model);
+    return (int)program->lender.n;
+}
+
+/* Constant i, the first of its value, is where a known one is. */
+static void borrow(Program *program, KnownWeights *known, const size_t *same,
+                   size_t i, const KnownWeight *lent)
+{
+    const int region = region_of(program, lent->model);
+    for (size_t k = i; k < program->weight.n; k++)
+        if (same[k] == i)
+            program->weight.at[k].tensor->region = region;
+    program->weight.at[i].offset = lent->offset;
+    known->shared += lent->bytes;
+}
+
+/* Looks for all constants of some size; key[i] is that of the values of constant i, the first that
+ * has them. */
+static void borrow_known(Program *program, KnownWeights *known,
+                         const size_t *same, const char **key)
+{
+    for (size_t i = 0; i < program->weight.n; i++) {
+        Tensor *tensor = program->weight.at[i].tensor;
+        const uint64_t bytes = (uint64_t)recipe_bytes(tensor->value);
+        if (same[i] != i || bytes < LEAST_SHARED)
+            continue;
+        key[i] = value_key(known->arena, program, tensor);
+        const KnownWeight *lent = map_get(&known->by_value, key[i]);
+        if (lent && lent->bytes == bytes)
+            borrow(program, known, same, i, lent);
+    }
+}
+
+static void make_known(const Program *program, KnownWeights *known,
+                       const char *model, const char *const *key)
+{
+    for (size_t i = 0; i < program->weight.n; i++) {
+        const WeightSlot *slot = program->weight.at + i;
+        if (!key[i] || slot->tensor->region)
+            continue;
+        KnownWeight *weight = NEW(known->arena, KnownWeight);
+        weight->model = model;
+        weight->offset = slot->offset;
+        weight->bytes = slot->bytes;
+        map_put(&known->by_value, key[i], weight);
+    }
+}
+
+void weights_layout_known(Program *program, KnownWeights *known,
+                          const char *model, WeightsForm asked)
+{
+    Arena *a = program->graph->arena;
+    size_t *same = NEW_ARRAY(a, size_t, program->weight.n);
+    const char **key = NEW_ARRAY(a, const char *, program->weight.n);
+    (void)find_same(program, same, UINT64_MAX);
+    if (weights_are_linked(asked))
+        borrow_known(program, known, same, key);
+    place_slots(program, same);
+    if (weights_are_linked(weights_form_taken(program, asked)))
+        make_known(program, known, model, key);
 }
 
 /* --- the blob --- */

@@ -31,6 +31,24 @@ WeightsForm weights_form_taken(const Program *program, WeightsForm asked);
  * (emit/seal.h). */
 enum { WEIGHTS_LITTLE = 64 * 1024 };
 void weights_layout(Program *program, uint64_t most);
+/* Constants of the models of a folder that were laid out before. */
+typedef struct KnownWeight {
+    const char *model;
+    uint64_t offset, bytes;
+} KnownWeight;
+
+typedef struct KnownWeights {
+    Arena *arena; /* outlives the programs */
+    Map by_value;
+    uint64_t shared; /* bytes that are not stored again */
+} KnownWeights;
+
+KnownWeights known_weights(Arena *arena);
+/* The same as weights_layout() of all bytes for the model called so: constants of values that are
+ * known stay where they are (Program.lender). Those that are linked in the form asked for become
+ * known. */
+void weights_layout_known(Program *program, KnownWeights *known,
+                          const char *model, WeightsForm asked);
 /* The same for a blob that others may replace: no value decides where a constant lies, so that only
  * those made of the same sources share a place; and what kernels believe of their constants stays
  * in the code (Program.code). */

@@ -48,18 +48,47 @@ static void lay_out(Program *program)
     program->weight_bytes = at;
 }
 
+static void put_constant(Arena *arena, const Program *program,
+                         const WeightSlot *w, unsigned char *all)
+{
+    const void *v =
+        recipe_values(program->graph->store, arena, w->tensor->value);
+    if (w->bytes)
+        memcpy(all + w->offset, v, w->bytes);
+}
+
+/* Arrays of constants that are not in the blob: in the code, or each lender's. */
+static size_t other_arrays(const Program *program)
+{
+    return (program->code_bytes != 0) + program->lender.n;
+}
+
 unsigned char *eval_weights(Arena *arena, Program *program)
 {
-    if (!program->weight_bytes)
+    const size_t others = other_arrays(program);
+    if (!program->weight_bytes && !others)
         lay_out(program);
     unsigned char *all = arena_alloc(arena, program->weight_bytes + ALIGN);
+    for (size_t i = 0; i < program->weight.n; i++)
+        if (!others || !program->weight.at[i].tensor->region)
+            put_constant(arena, program, program->weight.at + i, all);
+    return all;
+}
+
+/* What the program takes of the array of that region. */
+static unsigned char *other_weights(Arena *arena, const Program *program,
+                                    int region)
+{
+    uint64_t end = 0;
     for (size_t i = 0; i < program->weight.n; i++) {
         const WeightSlot *w = program->weight.at + i;
-        const void *v =
-            recipe_values(program->graph->store, arena, w->tensor->value);
-        if (w->bytes)
-            memcpy(all + w->offset, v, w->bytes);
+        if (w->tensor->region == region && w->offset + w->bytes > end)
+            end = w->offset + w->bytes;
     }
+    unsigned char *all = arena_alloc(arena, end + ALIGN);
+    for (size_t i = 0; i < program->weight.n; i++)
+        if (program->weight.at[i].tensor->region == region)
+            put_constant(arena, program, program->weight.at + i, all);
     return all;
 }
 
@@ -201,6 +230,8 @@ static void **bases_of(Program *program, unsigned char *const *memory,
         *next++ = in[i];
     for (size_t i = 0; i < graph->output.n; i++)
         *next++ = out[i];
+    for (size_t i = 0; i < other_arrays(program); i++)
+        *next++ = other_weights(arena, program, (int)i + 1);
     return base;
 }
 

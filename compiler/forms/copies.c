@@ -130,7 +130,7 @@ static bool count_ways(Chooser *chooser)
     int most = 1;
     for (size_t i = 0; i < chooser->n; i++) {
         const Step *step = chooser->program->step.at[i];
-        if (step->control || step->loop_end >= 0)
+        if (step_jumps(step))
             return false;
         chooser->ways[i] = (uint8_t)elide_ways(chooser->program, step);
         if (chooser->ways[i] > most)

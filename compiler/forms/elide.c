@@ -562,7 +562,7 @@ static bool take_steps(Elider *elider)
     const Program *program = elider->program;
     for (size_t i = 0; i < program->step.n; i++) {
         const Step *step = program->step.at[i];
-        if (step->control || step->loop_end >= 0)
+        if (step_jumps(step))
             return false;
         VEC_PUSH(elider->arena, &elider->step, copy_step(elider->arena, step));
         for (int k = 0; k < step->n_operand; k++) {

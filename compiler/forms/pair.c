@@ -213,7 +213,7 @@ static bool any_pair(const Pairing *pairing)
     bool any = false;
     for (size_t i = 0; i < pairing->program->step.n; i++) {
         const Step *step = pairing->program->step.at[i];
-        if (step->control || step->loop_end >= 0)
+        if (step_jumps(step))
             return false;
         any = any || pair_at(pairing, i);
     }

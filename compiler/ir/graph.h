@@ -152,16 +152,16 @@ struct Node {
     const OpRow *op;      /* NULL until resolved */
     /* opset of its domain where it differs from the graph's (function bodies); 0: the graph's */
     int64_t version;
-    int level; /* function expansions it went through */
-    /* its last result is ours: how many there are, int64 [1] (ops/dynamic.h) */
-    bool counts;
     Graph *graph;
+    int level; /* function expansions it went through */
     int n_in, n_out, n_attr;
     Tensor **in, **out; /* NULL: an optional operand left out */
     Use *use;           /* of `in`, one each: graph.c's */
     Attr *attr;
-    bool dead;
     int order; /* place in the sorted list */
+    bool dead;
+    /* its last result is ours: how many there are, int64 [1] (ops/dynamic.h) */
+    bool counts;
     /* set by the layout pass: operand 0 and the result are [N][spatial...][C] */
     bool channels_last;
     /* set by the winograd pass: sums may be rounded as that algorithm does */
@@ -213,6 +213,8 @@ struct Graph {
     void (*infer_node)(Node *n);
     int next_id;   /* of the root: ids of tensors */
     int next_size; /* of the root: numbers of sizes known at run time */
+    /* of the root: nodes that were copied to count the turns of loops */
+    int counted;
     /* of the root: entries at the end of `output` that are dims */
     size_t dims_outputs;
     /* of the root, after infer: `numbers` of each input and of each result */

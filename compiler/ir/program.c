@@ -31,6 +31,19 @@ int64_t operand_pitch(const Operand *operand)
            8;
 }
 
+bool step_jumps(const Step *step)
+{
+    return step->control || step->loop_end >= 0;
+}
+
+bool program_jumps(const Program *program)
+{
+    for (size_t i = 0; i < program->step.n; i++)
+        if (step_jumps(program->step.at[i]))
+            return true;
+    return false;
+}
+
 Step *step_copy(Arena *arena, const Step *step)
 {
     const size_t operands = (size_t)step->n_operand;
@@ -98,7 +111,8 @@ int program_base(const Program *program, const Tensor *root)
     const int outputs = (int)program->graph->output.n;
     switch (root->storage) {
     case STORE_WEIGHTS:
-        return root->region ? first + inputs + outputs : INLAY_WEIGHTS;
+        return root->region ? first + inputs + outputs + root->region - 1
+                            : INLAY_WEIGHTS;
     case STORE_ARENA:
         return INLAY_ARENA + root->region;
     case STORE_INPUT:
@@ -115,7 +129,12 @@ int program_bases(const Program *program)
 {
     return INLAY_ARENA + program_regions(program) +
            (int)program->graph->input.n + (int)program->graph->output.n +
-           (program->code_bytes != 0);
+           (program->code_bytes != 0) + (int)program->lender.n;
+}
+
+const char *program_lender(const Program *program, const Tensor *root)
+{
+    return program->blob ? "code" : program->lender.at[root->region - 1];
 }
 
 const Step *program_pushed(const Program *program)
@@ -129,6 +148,14 @@ const Step *program_pushed(const Program *program)
 bool program_sliced(const Program *program)
 {
     return program->plan.place_bytes == SLICE_BYTES;
+}
+
+int64_t program_macs(const Program *program)
+{
+    int64_t macs = 0;
+    for (size_t i = 0; i < program->step.n; i++)
+        macs = i64_add(macs, program->step.at[i]->macs);
+    return macs;
 }
 
 int64_t program_units(const Program *program)
@@ -164,8 +191,8 @@ static int64_t work_of(const Step *step)
 
 bool step_may_split(const Step *step, int64_t least_work)
 {
-    if (step->units < 2 || step->accumulates || step->control || step->pushed ||
-        step->loop_end >= 0 || work_of(step) < least_work)
+    if (step->units < 2 || step->accumulates || step_jumps(step) ||
+        step->pushed || work_of(step) < least_work)
         return false;
     for (int k = 0; k < step->n_operand; k++) {
         const Operand *operand = step->operand + k;

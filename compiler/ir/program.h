@@ -57,11 +57,11 @@ typedef struct Operand {
     Tensor *tensor;   /* NULL: left out */
     bool write, read; /* an accumulator is both */
     bool scratch;     /* alive during this step only */
-    /* bytes behind scratch that other threads have in its stead */
-    int64_t copied;
     /* the kernel follows ref.pix and ref.row: it may be made a part of a wider image */
     bool strided;
     Reuse reuse;
+    /* bytes behind scratch that other threads have in its stead */
+    int64_t copied;
     RowRule rule;
     PixelRule pixels;
     /* columns of it for each column of the result, where the kernel has a table of them */
@@ -80,23 +80,23 @@ typedef struct Operand {
 
 typedef struct Step {
     int index;
+    int32_t units; /* rows of the result, or 1 */
     const KernelRow *kernel;
     void *params;         /* the kernel's structure, arena */
     int n_operand, n_out; /* outputs first */
     Operand *operand;
     size_t room;         /* of operand */
     struct Lower *lower; /* who made it; used while its operands are added */
-    int32_t units;       /* rows of the result, or 1 */
     bool backward;
     bool split; /* its units are shared by the threads of the plan */
     /* units must be made in ascending order, one after the other */
     bool accumulates;
-    Node *node; /* for messages and reports */
-    int64_t macs;
     /* its units come from outside, one after the other: an input row by row */
     bool pushed;
     /* it may go on elsewhere (branches, loops): steps keep their numbers */
     bool control;
+    Node *node; /* for messages and reports */
+    int64_t macs;
     /* a loop's first step: index of its last step, else -1 (lifetimes) */
     int32_t loop_end;
     const int32_t *lowered; /* numbers, as lowered, of the steps that it does */
@@ -176,8 +176,9 @@ typedef struct Plan {
     block; /* in order of birth; a stream's are alive in all of its steps */
 } Plan;
 
-typedef struct
-    WeightSlot { /* a constant in the blob, or in the code: tensor->region */
+/* A constant: in the blob, where tensor->region is 0; else in the code, where the blob may be
+ * replaced, or in the weights of Program.lender[region - 1]. */
+typedef struct WeightSlot {
     Tensor *tensor;
     uint64_t offset, bytes;
 } WeightSlot;
@@ -203,11 +204,17 @@ typedef struct Program {
      * (bounds_any) stay in the code, so many bytes of them */
     bool blob;
     uint64_t code_bytes;
+    /* models of the same folder whose weights hold some of its constants */
+    VEC(const char *) lender;
     struct File *code;    /* they, as they lie; NULL: there are none */
     char code_sha256[65]; /* of them */
     Plan plan;
 } Program;
 
+/* May the run go on elsewhere behind it, or come back to it? Does any step of a program do so? Then
+ * they keep their numbers and their order. */
+bool step_jumps(const Step *step);
+bool program_jumps(const Program *program);
 /* The same step, with operands and parameters of its own. */
 Step *step_copy(Arena *arena, const Step *step);
 /* The same program with other steps: a value, of which nothing may be pushed to `weight`. The given
@@ -224,14 +231,18 @@ int program_regions(const Program *program);
 int64_t program_region_size(const Program *program, int region);
 int64_t program_region_start(const Program *program, int region);
 /* Index of a root tensor's base pointer, and their number: weights, arena or its regions, inputs,
- * outputs, constants of the code where there are some. */
+ * outputs, constants of the code where there are some, or the weights of each lender. */
 int program_base(const Program *program, const Tensor *root);
 int program_bases(const Program *program);
+/* Where a constant lies that is not in the blob: "code", or the model whose weights have it. */
+const char *program_lender(const Program *program, const Tensor *root);
 /* The step that takes an input row by row, and how many rows the plan keeps of it; NULL: none does.
  */
 const Step *program_pushed(const Program *program);
 /* Does its run come in slices, of which each makes so many units? */
 bool program_sliced(const Program *program);
+/* Multiplications of a run, all turns of loops whose number is known. */
+int64_t program_macs(const Program *program);
 /* Units of a run that goes through each step once, and the most MACs of one of them. */
 int64_t program_units(const Program *program);
 int64_t program_unit_macs(const Program *program);

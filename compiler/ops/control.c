@@ -64,8 +64,14 @@ void control_expand(Node *node, const Graph *body, Tensor *const *in,
     arena_release(scratch, mark);
 }
 
-/* `out` becomes what `made` is. */
-static void become(const Node *node, Tensor *out, Tensor *made)
+bool control_is_true(const Tensor *tensor, Graph *graph)
+{
+    int64_t count;
+    const int64_t *value = tensor_ints(graph, tensor, &count);
+    return value && count >= 1 && value[0];
+}
+
+void control_become(const Node *node, Tensor *out, Tensor *made)
 {
     Graph *graph = node->graph;
     out->dtype = made->dtype;
@@ -88,7 +94,7 @@ void control_retire_into(Node *node, Tensor *const *made)
     graph_kill(node);
     for (int i = 0; i < node->n_out; i++)
         if (out[i])
-            become(node, out[i], made[i]);
+            control_become(node, out[i], made[i]);
 }
 
 void control_set_input(Graph *graph, size_t i, DType type, Shape s)

@@ -25,6 +25,11 @@ Step *control_step(Lower *lower, const char *kernel, const void *params);
 int32_t control_next(const Lower *lower);
 /* All steps get the next number: so do those that this one goes on with. */
 void control_move(Step *step);
+/* Is it a constant, and true? */
+bool control_is_true(const Tensor *tensor, Graph *graph);
+/* `out`, which no node makes, becomes what `made` is. */
+void control_become(const Node *node, /* beside which */
+                    Tensor *out, Tensor *made);
 /* Makes the node's outputs what `made` says and takes the node out. */
 void control_retire_into(Node *node, Tensor *const *made);
 /* Infers a body, a Graph, for protect(): whether it can be is an answer. */

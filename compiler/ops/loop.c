@@ -10,6 +10,7 @@
 #include "ops/control.h"
 #include "ops/dynamic.h"
 #include "ops/families.h"
+#include "ops/loop_known.h"
 
 enum { MOST_UNROLLED = 1024 };
 
@@ -31,13 +32,6 @@ static Graph *typed_body(Node *node, const Graph *body, int first_carried,
         control_set_input(graph, first + (size_t)i, type, *shape);
     }
     return graph;
-}
-
-static bool is_true(const Tensor *tensor, Graph *graph)
-{
-    int64_t count;
-    const int64_t *value = tensor_ints(graph, tensor, &count);
-    return value && count >= 1 && value[0];
 }
 
 static bool stable(const Graph *graph, int carried)
@@ -164,7 +158,7 @@ static bool goes_on(const Unrolled *loop, const Tensor *condition)
                   "bake the inputs its condition depends on with --const",
                   "its values change their shape while its end depends on "
                   "the data");
-    if (!is_true(condition, loop->node->graph))
+    if (!control_is_true(condition, loop->node->graph))
         return false;
     if (loop->endless && loop->turns == loop->most)
         fail_node(loop->node, STATUS_UNSUPPORTED,
@@ -281,27 +275,57 @@ static void check_loop_body(const Node *node, const Graph *body, int carried)
             "its body has another number of inputs or outputs than the node");
 }
 
+/* The loop makes so many turns, whatever its conditions say. */
+static void set_turns(Node *node, Graph *lasting, int64_t turns)
+{
+    const uint8_t yes = 1;
+    Graph *graph = node->graph;
+    Tensor **in = node_copy_inputs(node);
+    in[0] = graph_add_constant(
+        graph, NULL, recipe_memory(graph->store, DT_I64, 0, NULL, &turns));
+    in[1] = NULL;
+    node_set_inputs(node, node->n_in, in);
+    lasting->output.at[0]->uses--;
+    lasting->output.at[0] = graph_add_constant(
+        lasting, NULL, recipe_memory(graph->store, DT_BOOL, 0, NULL, &yes));
+    lasting->output.at[0]->uses++;
+}
+
+/* One body does for all turns: does a condition end them, and after how many? */
+static void infer_lasting(Node *node, const Graph *body, Graph *lasting,
+                          int64_t trips, bool runs)
+{
+    const Tensor *condition = lasting->output.at[0];
+    const bool kept = condition == lasting->input.at[1];
+    bool always = runs && (kept || control_is_true(condition, lasting));
+    const int64_t turns = always ? -1 : loop_count_turns(node, body, trips);
+    control_set_body(node, "body", lasting);
+    if (turns >= 0) {
+        set_turns(node, lasting, turns);
+        trips = turns;
+        always = true;
+    }
+    infer_loop_outputs(node, lasting, trips, node->n_in - 2, !always);
+}
+
 void infer_loop(Node *node)
 {
     Graph *body = control_body(node, "body");
+    check_loop_body(node, body, node->n_in - 2);
+    loop_take_out_constant(node, body);
     const int carried = node->n_in - 2;
-    check_loop_body(node, body, carried);
     Graph *lasting = lasting_body(node, body, carried);
     const int64_t trips = trip_count(node);
-    const bool runs = !node_in(node, 1) || is_true(node->in[1], node->graph);
+    const bool runs =
+        !node_in(node, 1) || control_is_true(node->in[1], node->graph);
     body->dead = true;
-    if (!lasting && !runs)
+    if (lasting)
+        infer_lasting(node, body, lasting, trips, runs);
+    else if (runs)
+        unroll(node, body, trips, carried);
+    else
         fail_node(node, STATUS_UNSUPPORTED, "bake the trip count with --const",
                   "its values change their shape from turn to turn");
-    if (!lasting) {
-        unroll(node, body, trips, carried);
-        return;
-    }
-    const Tensor *condition = lasting->output.at[0];
-    const bool kept = condition == lasting->input.at[1];
-    const bool always = runs && (kept || is_true(condition, lasting));
-    control_set_body(node, "body", lasting);
-    infer_loop_outputs(node, lasting, trips, carried, !always);
 }
 
 /* Does `root` hold a carried value of the next turn, other than value i? */
@@ -316,10 +340,12 @@ static bool is_next_value(const Graph *graph, const Tensor *root, int i,
     return false;
 }
 
-/* Carried values move together: one that is also read for another carried value goes through a
- * copy. */
-static void carry(Lower *lower, Graph *graph, int carried)
+/* The condition, where it is looked at. Carried values move together: one that is also read for
+ * another carried value goes through a copy. */
+static void carry(Lower *lower, Graph *graph, int carried, Tensor *condition)
 {
+    if (condition)
+        lower_copy(lower, condition, graph->output.at[0]);
     Tensor **from = NEW_ARRAY(lower->arena, Tensor *, carried + 1);
     for (int i = 0; i < carried; i++) {
         int64_t at;
@@ -394,9 +420,9 @@ static Tensor *first_condition(Lower *lower, const Node *node)
 /* Must the loop look at its condition? */
 static bool is_tested(const Node *node, Graph *body)
 {
-    if (!is_true(body->output.at[0], body))
+    if (!control_is_true(body->output.at[0], body))
         return true;
-    return node_in(node, 1) && !is_true(node->in[1], body);
+    return node_in(node, 1) && !control_is_true(node->in[1], body);
 }
 
 /* The values before the first turn. */
@@ -422,6 +448,21 @@ static void leave_loop(Lower *lower, Node *node, Graph *graph, int carried)
             lower_copy(lower, node->out[i], graph->input.at[2 + i]);
 }
 
+/* Multiplications of a run: those of a turn, as often as the loop turns. */
+static void count_macs(const Lower *lower, const Node *node, int32_t first)
+{
+    const Tensor *trips = node_in(node, 0);
+    int64_t count;
+    const int64_t *turns =
+        trips ? tensor_ints(node->graph, trips, &count) : NULL;
+    if (!turns || count < 1 || turns[0] < 0)
+        return;
+    for (size_t i = (size_t)first; i < lower->program->step.n; i++) {
+        Step *step = lower->program->step.at[i];
+        step->macs = i64_mul(step->macs, turns[0]);
+    }
+}
+
 void lower_loop(Lower *lower, Node *node)
 {
     Graph *graph = control_body(node, "body");
@@ -435,10 +476,10 @@ void lower_loop(Lower *lower, Node *node)
     Step *first =
         loop_step(lower, node, "loop_begin", &params, counter, condition);
     control_lower(lower, graph);
+    if (!tested)
+        count_macs(lower, node, begin + 1);
     store_slices(lower, node, graph, counter, carried);
-    if (tested)
-        lower_copy(lower, condition, graph->output.at[0]);
-    carry(lower, graph, carried);
+    carry(lower, graph, carried, condition);
     first->loop_end = control_next(lower);
     params.target = begin + 1;
     loop_step(lower, node, "loop_end", &params, counter, condition);

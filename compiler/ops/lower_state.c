@@ -17,16 +17,6 @@ static Tensor *root_of(const Operand *operand)
     return tensor_root(operand->tensor, &at);
 }
 
-static bool jumps(const Program *program)
-{
-    for (size_t i = 0; i < program->step.n; i++) {
-        const Step *step = program->step.at[i];
-        if (step->control || step->loop_end >= 0)
-            return true;
-    }
-    return false;
-}
-
 static bool touches(const Step *step, const Tensor *root, bool write)
 {
     for (int k = 0; k < step->n_operand; k++) {
@@ -130,7 +120,7 @@ static bool can_replace(const Lower *lower, const Behind *behind,
 {
     const Program *program = lower->program;
     bool made = false;
-    if (result->view_of || jumps(program))
+    if (result->view_of || program_jumps(program))
         return false;
     for (size_t i = 0; i < program->step.n; i++) {
         const Step *step = program->step.at[i];
@@ -320,7 +310,7 @@ static void take_out(const Lower *lower, const Step *gone)
 static bool make_parts(Lower *lower, Tensor *input, Tensor *result)
 {
     Program *program = lower->program;
-    if (result->view_of || jumps(program))
+    if (result->view_of || program_jumps(program))
         return false;
     Step *join = joining_step(program, result);
     const int parts = join ? rules_join(join).inputs : 0;

@@ -16,16 +16,6 @@ static int root_id(const Operand *operand)
     return tensor_root(operand->tensor, &at)->id;
 }
 
-static bool jumps(const Program *program)
-{
-    for (size_t i = 0; i < program->step.n; i++) {
-        const Step *step = program->step.at[i];
-        if (step->control || step->loop_end >= 0)
-            return true;
-    }
-    return false;
-}
-
 /* Returns whether there is such a tensor. */
 static bool find_spared(const Unread *unread, const Graph *graph)
 {
@@ -87,7 +77,7 @@ void lower_unread(Program *program)
     };
     bool *stays = NEW_ARRAY(graph->arena, bool, program->step.n + 1);
     size_t n = 0;
-    if (jumps(program) || !find_spared(&unread, graph))
+    if (program_jumps(program) || !find_spared(&unread, graph))
         return;
     find_results(&unread, graph);
     for (size_t i = program->step.n; i-- > 0;) {

@@ -9,6 +9,7 @@
 #include "base/json_memory.h"
 #include "base/progress.h"
 #include "bounds/bounds.h"
+#include "emit/group.h"
 #include "emit/weights.h"
 #include "ops/lower_graph.h"
 #include "pipeline/limits.h"
@@ -56,6 +57,10 @@ static void layout(Compile *compile)
     const uint64_t compared = compile->estimate ? WEIGHTS_LITTLE : UINT64_MAX;
     if (compile->options->weights == WEIGHTS_BLOB)
         weights_layout_blob(compile->program);
+    else if (compile->group)
+        weights_layout_known(compile->program, &compile->group->known,
+                             compile->options->name,
+                             (WeightsForm)compile->options->weights);
     else
         weights_layout(compile->program, compared);
     program_link(compile->program);

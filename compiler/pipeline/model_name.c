@@ -31,11 +31,22 @@ static void check_given(const char *name)
                 "the name \"%s\" %s", name, fault);
 }
 
+/* The last part of a path; slashes at its end are none. */
+static const char *last_part(Arena *arena, const char *path)
+{
+    size_t end = strlen(path);
+    while (end && path[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin && path[begin - 1] != '/')
+        begin--;
+    return arena_text(arena, path + begin, end - begin);
+}
+
 /* The file's name up to its first point, in letters that an identifier can have. */
 static char *stem_of(Arena *arena, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
+    const char *file = last_part(arena, path);
     char *name = arena_text(arena, file, strcspn(file, "."));
     if (strlen(name) > NAME_LONGEST)
         name[NAME_LONGEST] = 0;
@@ -46,16 +57,22 @@ static char *stem_of(Arena *arena, const char *path)
     return name;
 }
 
-const char *model_name(Compile *compile)
+const char *name_by_options(Arena *arena, const Options *options)
 {
-    const char *given = compile->options->name;
+    const char *given = options->name;
     if (given) {
         check_given(given);
         return given;
     }
-    const char *name = stem_of(&compile->arena, compile->options->model);
+    const char *path = options->model ? options->model : options->output;
+    const char *name = stem_of(arena, path);
     if (name_fault(name))
-        name = arena_printf(&compile->arena, "model_%.32s", name);
+        name = arena_printf(arena, "model_%.32s", name);
     const bool usable = is_identifier(name) && !name_fault(name);
     return usable ? name : "model";
+}
+
+const char *model_name(Compile *compile)
+{
+    return name_by_options(&compile->arena, compile->options);
 }

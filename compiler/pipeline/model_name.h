@@ -7,5 +7,7 @@
 
 /* That of --name, or derived from the model's file. A --name that cannot be one fails with 64. */
 const char *model_name(Compile *compile);
+/* The same of options alone; without a model, from the last part of the output folder's path. */
+const char *name_by_options(Arena *arena, const Options *options);
 
 #endif

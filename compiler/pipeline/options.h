@@ -13,7 +13,11 @@ typedef struct Options {
     const char *model;
     const char *manifest; /* prove: NAME.json */
     const char **operand; /* check: models and lists of them */
-    const char *baseline; /* check: what it printed before */
+    /* compile: what was said of each of several models, of its name and tensors; NULL: of one */
+    const struct Options *each;
+    int models;
+    const char **concurrent; /* names of models, commas between */
+    const char *baseline;    /* check: what it printed before */
     const char
         *topic; /* help: a command; explain: a status, a message; NULL: all */
     const char *output; /* -o DIR */

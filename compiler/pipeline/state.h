@@ -30,9 +30,13 @@ typedef struct StageClock {
     double cpu[STAGES];
 } StageClock;
 
+typedef struct Group Group;
+
 /* A compile under way: everything it owns. */
 typedef struct Compile {
     const Options *options;
+    Group
+        *group; /* of several models of one folder; NULL: it is the only one */
     Arena arena;
     Store store;
     Stage next;   /* the stages before this one are done */
@@ -42,7 +46,7 @@ typedef struct Compile {
     /* --shape, and what was settled besides; NULL: nothing was */
     const char **shape;
     Program *program; /* from STAGE_LOWER on */
-    Output *out;      /* from STAGE_WRITE on */
+    Output *out;      /* from STAGE_WRITE on; the group's where there is one */
     Pieces results;   /* for standard output, once the command has succeeded */
     bool estimate;    /* payloads are not read to tell equal ones */
     StageClock clock;

@@ -40,7 +40,8 @@ void write_source(Compile *compile)
     const Options *options = compile->options;
     const char *name = model_name(compile);
     const WeightsForm form = weights_form(compile);
-    compile->out = output_begin(&compile->arena, options->output);
+    if (!compile->out)
+        compile->out = output_begin(&compile->arena, options->output);
     warn_of_form(compile);
     const SourceFacts facts = {
         .name = name,
@@ -48,6 +49,7 @@ void write_source(Compile *compile)
         .model_sha256 = compile->model_sha256,
         .checks = options->checks,
         .slots = options->slots,
+        .group = compile->group,
     };
     emit_source(compile->program, compile->out, &facts);
     weights_emit(compile->program, compile->out, name, form, !options->no_hash,
@@ -93,7 +95,7 @@ static void write_manifest(Compile *compile)
     ManifestFacts facts = manifest_facts(compile);
     facts.weights_sha256 = *hash ? hash : NULL;
     facts.weights_form = weights_forms[weights_form(compile)];
-    facts.files = files_list(compile->out);
+    facts.files = files_list(compile->out, compile->group ? facts.name : NULL);
     Pieces pieces = { .arena = &compile->arena };
     pieces.file = output_create(
         compile->out, arena_printf(&compile->arena, "%s.json", facts.name));
@@ -113,5 +115,6 @@ void write_reports(Compile *compile)
     if (options->html)
         write_report(compile, "html", html_report(program, name));
     write_manifest(compile);
-    files_forget(compile->out, &compile->arena, name, build_files_name);
+    if (!compile->group)
+        files_forget(compile->out, &compile->arena, name, build_files_name);
 }

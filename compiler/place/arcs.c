@@ -405,6 +405,8 @@ void place_arcs(Arena *arena, Problem *problem, const PlaceArc *override,
         sweep(&builder);
     add_overridden(&builder, !problem->many);
     list_partners(&builder);
+    arena_drop(arena, builder.override,
+               (size_t)n_override * sizeof *builder.override);
     problem->arc = builder.arc.at;
     problem->n_arc = builder.arc.n;
     if (!problem->many)

@@ -112,16 +112,6 @@ static void keep_better(Program *best, int64_t *least, const Program *other,
     *least = peak;
 }
 
-static bool has_jumps(const Program *program)
-{
-    for (size_t i = 0; i < program->step.n; i++) {
-        const Step *step = program->step.at[i];
-        if (step->control || step->loop_end >= 0)
-            return true;
-    }
-    return false;
-}
-
 /* The program in the order that is best under the streams of a schedule; *peak: what it needs. */
 static Program search_order(const Program *program, const PlanOptions *opt,
                             int64_t *peak)
@@ -160,7 +150,7 @@ static Program search_forms(const Program *affine, const Program *given,
     Program best = *given;
     int64_t peak;
     if ((int64_t)given->step.n > plan_budget(opt).search.steps ||
-        has_jumps(given))
+        program_jumps(given))
         return best;
     const Program with = candidate_best_pairs(given, opt);
     int64_t least = trial_peak(&with, opt, 0);
@@ -196,7 +186,7 @@ static Program search_pairs(const Program *given, const PlanOptions *opt)
     const int n = candidate_pairs(given, opt, with);
     Program best = candidate_best_pairs(given, opt);
     if ((int64_t)given->step.n > plan_budget(opt).search.steps ||
-        has_jumps(given))
+        program_jumps(given))
         return best;
     int64_t least = n ? trial_peak(&best, opt, 0) : 0;
     for (int i = 0; i < n; i++) {

@@ -362,8 +362,7 @@ static void check_jumps(Imposer *imposer)
     int32_t first = 0; /* that jumps */
     imposer->operand = -1;
     while (first < imposer->program->lowered &&
-           !imposer->lowered[first]->control &&
-           imposer->lowered[first]->loop_end < 0)
+           !step_jumps(imposer->lowered[first]))
         first++;
     if (first == imposer->program->lowered)
         return;

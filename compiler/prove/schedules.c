@@ -187,21 +187,11 @@ static void find_after(Bounds *b, int32_t i)
     }
 }
 
-static bool has_jumps(const Program *program)
-{
-    for (size_t i = 0; i < program->step.n; i++) {
-        const Step *step = program->step.at[i];
-        if (step->control || step->loop_end >= 0)
-            return true;
-    }
-    return false;
-}
-
 static void find_sets(Bounds *b)
 {
     const int32_t steps = (int32_t)b->program->step.n;
     const int64_t rows = (int64_t)steps + b->tensors;
-    if (has_jumps(b->program) || rows * b->tensors > MOST_BITS)
+    if (program_jumps(b->program) || rows * b->tensors > MOST_BITS)
         return;
     b->words = b->tensors / 64 + 1;
     b->before = NEW_ARRAY(b->arena, uint64_t, (int64_t)b->words * (steps + 1));

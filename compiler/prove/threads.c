@@ -88,8 +88,7 @@ bool check_split(Check *check, const Step *step)
 {
     const int32_t threads = check->program->plan.threads;
     const int32_t shares = (int32_t)i64_min(threads, step->units);
-    if (threads < 2 || step->units < 2 || step->accumulates || step->control ||
-        step->loop_end >= 0)
+    if (threads < 2 || step->units < 2 || step->accumulates || step_jumps(step))
         return object(check, NULL, "a step is split that no threads can share");
     if (!check_copies(check, step))
         return false;

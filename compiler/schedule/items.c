@@ -189,7 +189,7 @@ static void add_touches(Items *all)
     for (int32_t i = 0; i < steps; i++) {
         const Step *step = items_step(all, i);
         all->touch_of[i] = (int32_t)all->touch.n;
-        if (step->control || step->loop_end >= 0)
+        if (step_jumps(step))
             all->control = true;
         for (int k = 0; k < step->n_operand; k++)
             add_touch(all, i, step, step->operand + k);

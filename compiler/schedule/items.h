@@ -22,11 +22,11 @@ typedef struct Touch {
 typedef struct Item {
     Tensor *root;
     int64_t size; /* bytes, rounded up to the plan's alignment */
+    int64_t row_bytes;
     /* alive in steps [first, end); first -1: there before the first step, end > steps: after the
      * last */
     int32_t first, end;
     int32_t rows; /* as the step that makes it sees it */
-    int64_t row_bytes;
     bool scratch;
     /* a result, or an input that must not be written: alive to the end */
     bool kept;

@@ -321,6 +321,7 @@ EXPERIMENTS = {
     'hash-model': lambda b, c: (b.words(c) + (['--json'] if c == 'analyze' else []), ['--hash-model']),
     'stats': always(['--stats']),
     'quiet': always(['--quiet']),
+    'concurrent': lambda b, c: (['compile', b.batched, b.image_model, '-o', b.out], ['--concurrent', 'batched,image']),
     'checks': always(['--checks']),
     'slots': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--slots']),
     'csv': always(['--csv']),
@@ -424,7 +425,7 @@ def forms(t, b):
     got = b.run(['analyze', b.digits, '--name', 'a1', '--json'], {'POSIXLY_CORRECT': '1'})
     t.ok('POSIXLY_CORRECT changes nothing', got == want, got[2])
     digits = b.digits
-    for words, part in [([], 'no command'), (['compile'], 'missing operand'), (['compile', digits], 'output folder'), (['compile', digits, digits, '-o', b.out], 'too many'),
+    for words, part in [([], 'no command'), (['compile'], 'missing operand'), (['compile', digits], 'output folder'), (['compile', digits, digits, '-o', b.out], 'both called digits'),
                         (['ops', 'x'], 'too many'), (['prove', 'x.json'], 'missing operand'), (['prove', 'a', 'b', 'c'], 'too many'), (['version', 'x'], 'too many'),
                         (['help', 'compil'], 'did you mean compile?'), (['help', 'a', 'b'], 'too many'), (['analyze', digits, '--json=1'], 'takes no value'),
                         (['analyze', digits, '--arena-limit'], 'needs a value'), (['compile', digits, '-o', '--json'], 'needs a value'), (['compile', digits, '-o', ''], 'needs a value'),

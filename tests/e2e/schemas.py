@@ -41,7 +41,7 @@ def main():
         t.skip('schemas', 'python3-jsonschema is not installed')
         t.done()
     judge = {}
-    for name in ('manifest', 'check'):
+    for name in ('manifest', 'check', 'group'):
         with open(os.path.join(o.schemas, name + '.schema.json')) as f:
             schema = json.load(f)
         jsonschema.Draft7Validator.check_schema(schema)
@@ -62,6 +62,11 @@ def main():
                 holds('%s: the file, %s' % (os.path.basename(model), form), 'manifest', host.manifest(work, 'm'))
         for words in (['--max-arena=1K'], [os.path.join(o.models, 'none.onnx'), '--max-ram=1G']):
             holds('check %s' % ' '.join(words[-1:]), 'check', printed(o.inlay, ['check', model, '--json'] + words))
+    with host.Work() as work:
+        several = [word for i, model in enumerate(models(o.models)) for word in (model, '--name', 'm%d' % i)]
+        host.run([o.inlay, 'compile', '-o', work, '--name', 'all', '--concurrent', 'm0,m1'] + several)
+        holds('several models: the file of all', 'group', host.manifest(work, 'all'))
+        holds('several models: the file of one', 'manifest', host.manifest(work, 'm0'))
     bad = {'schema_version': 1, 'name': '0'}
     t.ok('what is no manifest is found', any(judge['manifest'].iter_errors(bad)))
     for model in models(o.corpus, 'model.onnx') if o.corpus else ():

@@ -269,6 +269,12 @@ def check_others(t, o, work):
     none = Folder(o.inlay, work, 'none', make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', 1, [4])], [make_value('y', 1, [4])]))
     with open(none.out + '/src/m.h') as f:
         t.ok('a model without weights has no blob', none.status == 0 and 'weights_open' not in f.read() and not os.path.exists(none.out + '/m.blob'), none.text)
+    pick = make_model([make_node('Gather', ['x', 'i'], ['y'], 'pick', axis=1)], [make_value('x', 1, [1, 8])], [make_value('y', 1, [1, 3])],
+                      [make_tensor('i', 7, [3], struct.pack('<3q', 5, 0, 7))])
+    code = Folder(o.inlay, work, 'code', pick)
+    status, text = (code.status, code.text) if code.status else host.run(['cc', '-std=c99', '-o', 'code-example', code.out + '/examples/main.c', '-I' + code.out + '/src'] + host.sources(code.out) + ['-lm'], work)
+    status, text = (status, text) if status else host.run([os.path.join(work, 'code-example')])
+    t.ok('a model whose constants all stay in the code has no blob, and is right', status == 0 and 'right' in text and not os.path.exists(code.out + '/m.blob'), text)
     for words in (['weights', 'pack', path], ['weights', 'verify'], ['weights', 'wring', path], ['weights', 'extract', path], ['weights', 'diff', path, path]):
         status, text = host.run([o.inlay] + words)
         t.ok('usage: ' + ' '.join(words[1:2]), status == 64, text)

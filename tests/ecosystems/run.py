@@ -56,9 +56,14 @@ class Case:
     """A model compiled to a folder called as it is, with all build files, in a working folder of its own."""
     def __init__(self, o, name, work):
         self.o, self.name, self.work = o, name, work
-        model = trial.Trial(o.inlay, os.path.join(o.models, name))
-        self.compiled = model.compiled(work, '--emit', 'all', name=name)
         self.folder = os.path.join(work, name)
+        self.compile()
+
+    def compile(self, *flags):
+        """The folder, anew where there is one."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        model = trial.Trial(self.o.inlay, os.path.join(self.o.models, self.name))
+        self.compiled = model.compiled(self.work, '--emit', 'all', *flags, name=self.name)
         os.rename(self.compiled.out, self.folder)
         self.compiled.out = self.folder
 
@@ -244,7 +249,37 @@ target_sources(app PRIVATE src/main.c)
 '''
 
 
-def zephyr(c):
+# The example of docs/THREADS.md, in this older tree's words, makes the runs of the golden test on two threads.
+ZEPHYR_THREADS = '''#include <stdio.h>
+#include <zephyr.h>
+#define k_work_queue_start(queue, stack, size, priority, config) k_work_q_start(queue, stack, size, priority)
+%(example)s
+#include "%(name)s.h"
+static int shared;
+static void count(void *context, int n, void (*work)(void *job, int k), void *job)
+{
+    shared += n > 1;
+    in_queues(context, n, work, job);
+}
+#define %(name)s_run(arena, in, out) %(name)s_run_mt(arena, in, out, count, NULL)
+#include "%(name)s_golden.h"
+int main(void)
+{
+    start_queues();
+    printf("golden %%d\\n", %(name)s_golden());
+    printf("shared %%d\\n", shared);
+    return 0;
+}
+'''
+
+
+def zephyr_threads():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs', 'THREADS.md')) as f:
+        text = re.search(r'## Zephyr\n.*?```c\n(.*?)```', f.read(), re.S).group(1)
+    return text.replace('#include <zephyr/kernel.h>\n', '')
+
+
+def zephyr(c, main=None):
     need('cmake', 'ninja', 'arm-none-eabi-gcc', 'qemu-system-arm', 'dtc', 'runuser')
     python = python_with('elftools', 'pykwalify.core', 'yaml', 'dateutil', 'docopt')
     if os.getuid():
@@ -253,7 +288,7 @@ def zephyr(c):
     app = os.path.join(c.work, 'app')
     write(os.path.join(app, 'CMakeLists.txt'), ZEPHYR_APP)
     write(os.path.join(app, 'prj.conf'), 'CONFIG_INLAY_%s=y\nCONFIG_NEWLIB_LIBC=y\nCONFIG_MAIN_STACK_SIZE=4096\n' % c.name.upper())
-    write(os.path.join(app, 'src', 'main.c'), GOLDEN_MAIN % (c.name, c.name))
+    write(os.path.join(app, 'src', 'main.c'), main or GOLDEN_MAIN % (c.name, c.name))
     os.chmod(c.work, 0o755)
     c.must('chown', '-R', 'nobody', c.work)     # as root, this old tree's scripts remove /dev/null
     env = ['HOME=' + c.work, 'ZEPHYR_BASE=' + os.path.join(c.work, 'zephyr'), 'ZEPHYR_TOOLCHAIN_VARIANT=cross-compile',
@@ -269,6 +304,14 @@ def zephyr(c):
         p.kill()
         text, _ = p.communicate()
     c.judge_text(text.decode('utf8', 'replace'))
+    return text.decode('utf8', 'replace')
+
+
+def zephyr_work_queue(c):
+    """Large steps are shared between the caller and a work queue."""
+    c.compile('--optimize=speed', '--threads', '2:1')
+    text = zephyr(c, ZEPHYR_THREADS % {'name': c.name, 'example': zephyr_threads()})
+    assert int(re.search(r'shared (\d+)', text).group(1)) > 0, 'no step was shared'
 
 
 AVR_MAIN = '''#include <avr/interrupt.h>
@@ -330,7 +373,7 @@ def metadata(c):
 
 # By what runs for the model's second name too; the others take one.
 QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata]
-REST = [avr, rust_cc, platformio, pico_sdk, zephyr]
+REST = [avr, rust_cc, platformio, pico_sdk, zephyr, zephyr_work_queue]
 
 
 def main():

@@ -4,6 +4,7 @@ only at run time.
 
     graphs.py --inlay INLAY"""
 import argparse
+import json
 import os
 import struct
 
@@ -47,6 +48,51 @@ def values_of_a_turn():
     model = make_model([make_node('Loop', ['three', 'yes'], ['y'], graphs=[body])], [make_value('x', F32, [3])], [make_value('y', F32, [3])],
                        [make_tensor('yes', BOOL, [], b'\1'), ints('three', [], [3]), ints('one', [], [1]), ints('zero', [1], [0]), ints('flat', [1], [1])])
     return model, [floats('x', [3], [1, 10, 100])], [floats('y', [3], [1, 11, 111])]
+
+
+def while_loop(first=True):
+    """As Keras layers are exported: a `while` whose end its counters decide, with its weights carried along; of the rows that its
+    turns make the last one is read."""
+    body = make_graph_attr('body',
+        [make_node('Add', ['i', 'one'], ['i1']), make_node('Gather', ['x', 'i'], ['row']), make_node('MatMul', ['row', 'w'], ['part']),
+         make_node('Add', ['part', 'h'], ['h1']), make_node('Identity', ['h1'], ['out']),
+         make_node('Cast', ['i1'], ['time'], to=F32), make_node('Cast', ['turn'], ['now'], to=F32),
+         make_node('Less', ['time', 'end'], ['a']), make_node('Less', ['now', 'end'], ['b']), make_node('And', ['a', 'b'], ['c1'])],
+        [make_value('turn', I64, []), make_value('c', BOOL, []), make_value('i', I64, []), make_value('w', F32, ['n', 'm']), make_value('h', F32, [1, 2])],
+        [make_value('c1', BOOL, []), make_value('i1', I64, []), make_value('w', F32, ['n', 'm']), make_value('h1', F32, [1, 2]),
+         make_value('out', F32, [1, 2])])
+    model = make_model(
+        [make_node('Loop', ['most', 'first', 'zero', 'weights', 'h0'], ['turns', 'same', 'sum', 'rows'], graphs=[body]),
+         make_node('Slice', ['rows', 'last', 'far', 'axis'], ['y'])],
+        [make_value('x', F32, [3, 1, 2]), make_value('h0', F32, [1, 2])],
+        [make_value('y', F32, ['k', 1, 2]), make_value('turns', I64, []), make_value('same', F32, [2, 2]), make_value('sum', F32, [1, 2])],
+        [make_tensor('first', BOOL, [], bytes([first])), ints('most', [], [9]), ints('zero', [], [0]), ints('one', [], [1]), floats('end', [], [3]),
+         floats('weights', [2, 2], [1, 10, 100, 1000]), ints('last', [1], [-1]), ints('far', [1], [1 << 31]), ints('axis', [1], [0])])
+    end = [907, 9061] if first else [1, 1]
+    rows = end if first else []
+    return model, [floats('x', [3, 1, 2], range(6)), floats('h0', [1, 2], [1, 1])], [
+        floats('y', [len(rows) // 2, 1, 2], rows), ints('turns', [], [3 * first]), floats('same', [2, 2], [1, 10, 100, 1000]), floats('sum', [1, 2], end)]
+
+
+def no_turn():
+    return while_loop(False)
+
+
+def carries_no_weights(inlay):
+    """'' or what is wrong: the weights of a loop are read where they lie, all turns count, and the end is no question to the run."""
+    with host.Work() as work:
+        path = os.path.join(work, 'm.onnx')
+        with open(path, 'wb') as f:
+            f.write(while_loop()[0])
+        status, text = host.run([inlay, 'analyze', path, '--json'])
+    if status:
+        return text
+    found = json.loads(text)
+    kernels = [step['kernel'] for step in found['steps']]
+    in_arena = [t['bytes'] for t in found['tensors'] if t['storage'] == 'arena']
+    if found['totals']['macs'] != 3 * 4:
+        return '%d multiplications in three turns of four' % found['totals']['macs']
+    return 'weights in the arena' if 16 in in_arena else 'it compares' if any('less' in k for k in kernels) else ''
 
 
 def detector():
@@ -132,9 +178,11 @@ def main():
     p.add_argument('--inlay', required=True)
     o = p.parse_args()
     t = tap.Tap()
-    for case in (growing_sequence, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence):
+    for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
+    bad = carries_no_weights(o.inlay)
+    t.ok(carries_no_weights.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):
         bad = judge(o.inlay, best_of_some(k))
         t.ok('best %d of four' % k, not bad, bad)

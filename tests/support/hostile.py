@@ -145,6 +145,24 @@ def loops(trips):
                       [make_tensor('m', I64, [], struct.pack('<q', trips))])
 
 
+def carried(n, turn):
+    """Values that each turn hands on, to themselves or to the `turn`-th behind them, the first of which decides whether another follows."""
+    names = ['v%d' % i for i in range(n)]
+    body = make_graph_attr('body', [], [make_value('i', I64, []), make_value('k', BOOL, [])] + [make_value(v, BOOL, []) for v in names],
+                           [make_value(names[0], BOOL, [])] + [make_value(names[(i + turn) % n], BOOL, []) for i in range(n)])
+    return make_model([make_node('Loop', ['m', ''] + ['yes'] * n, ['y'], graphs=[body])], [], [make_value('y', BOOL, [])],
+                      [make_tensor('m', I64, [], struct.pack('<q', 9)), make_tensor('yes', BOOL, [], b'\1')])
+
+
+def counting(end):
+    """A turn for each number below the end."""
+    body = make_graph_attr('body', [make_node('Add', ['c', 'one'], ['d']), make_node('Less', ['d', 'end'], ['more'])],
+                           [make_value('i', I64, []), make_value('k', BOOL, []), make_value('c', I64, [])],
+                           [make_value('more', BOOL, []), make_value('d', I64, [])])
+    return make_model([make_node('Loop', ['', '', 'zero'], ['y'], graphs=[body])], [], [make_value('y', I64, [])],
+                      [make_tensor(name, I64, [], struct.pack('<q', n)) for name, n in (('zero', 0), ('one', 1), ('end', end))])
+
+
 def outside(count, length):
     """All of them the same bytes of this very file."""
     weights = [make_external('w%d' % i, F32, [length // 4], 'outside_%d_%d.onnx' % (count, length), 0, length) for i in range(count)]
@@ -183,7 +201,8 @@ CASES = [
     (shapes, [('ConstantOfShape', [1 << k]) for k in (10, 20, 31, 40, 62)] + [('Expand', [1 << k, 2]) for k in (10, 20, 31, 40, 62)]),
     (ranges, [10, 1 << 20, 1 << 31, 1 << 62]), (windows, [(op, k) for op in ('Conv', 'MaxPool', 'AveragePool') for k in (1, 100, 10000, 1 << 30)]),
     (attributes, [100, 10000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
-    (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
+    (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (carried, [(10, 0), (10, 1), (2000, 1), (10000, 0)]),
+    (counting, [10, 1000, 1 << 40]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
     (many_weights, [1000, 4000]), (strides, [50000, 65536, 80000, (65536, 65535), 1 << 20, (1 << 24, 1, 2), (1 << 28, 1, 2)]),
 ]
 
