@@ -66,7 +66,7 @@ def main():
         with open(os.environ['INLAY_FUZZ_VALUE'], 'wb') as f:
             f.write(seeds.floats('x', 1, 2, 5, 6))
         gather(o, name, corpus)
-        status, text = host.run([o.target, corpus, '-max_total_time=%d' % o.seconds, '-seed=%d' % o.seed, '-max_len=%d' % LENGTHS[name], '-timeout=20', '-rss_limit_mb=3000', '-print_final_stats=1',
+        status, text = host.run([o.target, corpus, '-max_total_time=%d' % o.seconds, '-seed=%d' % o.seed, '-max_len=%d' % LENGTHS[name], '-timeout=60', '-rss_limit_mb=3000', '-print_final_stats=1',
                                  '-artifact_prefix=' + os.path.join(os.getcwd(), 'fuzz-%s-' % name), '-use_value_profile=1'], limit=o.seconds + 600,
                                 env={'ASAN_OPTIONS': 'allocator_may_return_null=1:handle_abort=1'})
         if o.keep:
