@@ -150,6 +150,21 @@ static bool has_use(const Known *known, int use)
     return known->kind == KNOWN_ACT && known->act->uses & use;
 }
 
+static bool bends(const Curve *curve)
+{
+    for (int i = 0; i < curve->steps; i++)
+        if (curve->step[i].bends)
+            return true;
+    return false;
+}
+
+/* Exponentials in the middle of a curve leave the numbers far out, where its result is one. No
+ * other infinity stands for a number: a mask is -inf where it masks. */
+static bool may_overflow(const Curve *curve, double x)
+{
+    return fabs(x) >= 50.0 && bends(curve);
+}
+
 /* Value f at x. A straight part may round near its ends; a curve is told by its tails, down to what
  * 1 + tanh(x) leaves of them. */
 static bool agrees(const Curve *curve, const Known *known, double x, double f,
@@ -159,7 +174,7 @@ static bool agrees(const Curve *curve, const Known *known, double x, double f,
     const double error = fabs(f - value);
     *finite = isfinite(f) && isfinite(value);
     if (!*finite)
-        return !isnan(f);
+        return f == value || (!isnan(f) && may_overflow(curve, x));
     if (known->kind != KNOWN_ACT || has_use(known, INLAY_ACT_LINES))
         return error <= 1e-9 * fabs(value);
     const bool corner = has_use(known, INLAY_ACT_CORNERS) && fabs(x) <= 8.0;
@@ -295,14 +310,6 @@ static Known match_line(Curve *curve)
         if (is_curve(curve, lines + i))
             return lines[i];
     return (Known){ .kind = KNOWN_NONE };
-}
-
-static bool bends(const Curve *curve)
-{
-    for (int i = 0; i < curve->steps; i++)
-        if (curve->step[i].bends)
-            return true;
-    return false;
 }
 
 Known curve_match(Curve *curve)

@@ -150,6 +150,16 @@ def copied_sequence():
     return model, [floats('x', [2, 3], range(6))], [floats('y', [2, 3], range(6)), floats('z', [1, 2, 0], [])]
 
 
+def mask_of_scores():
+    """Zero where a mask lets through and -inf elsewhere, as torch exports attention with a mask of booleans: no function of the mask is
+    linear there."""
+    model = make_model(
+        [make_node('Greater', ['m', 'zero'], ['seen']), make_node('Where', ['seen', 'zero', 'never'], ['mask']), make_node('Add', ['x', 'mask'], ['y'])],
+        [make_value('x', F32, [4]), make_value('m', F32, [4])], [make_value('y', F32, [4])],
+        [floats('zero', [], [0]), floats('never', [], [float('-inf')])])
+    return model, [floats('x', [4], [1, 2, 3, 4]), floats('m', [4], [-2, 0.5, 0, 3])], [floats('y', [4], [float('-inf'), 2, float('-inf'), 4])]
+
+
 def wide_slope(dims):
     """A slope goes by the other operand: it makes nothing wider."""
     slope = floats('s', dims, [2] * 3)
@@ -178,7 +188,8 @@ def main():
     p.add_argument('--inlay', required=True)
     o = p.parse_args()
     t = tap.Tap()
-    for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence):
+    for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
+                 mask_of_scores):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = carries_no_weights(o.inlay)
