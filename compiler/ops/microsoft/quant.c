@@ -18,16 +18,23 @@ static Tensor *real(const Node *node, int i)
     return expand_op(node, "DequantizeLinear", in[0], in[1], zero);
 }
 
-/* y quantized with the scale at operand i and the zero point after it, to type where there is
- * none, is the result. */
-static void finish_as(Node *node, Tensor *y, int i, DType type)
+/* y quantized with the scale and the zero point, to type where there is none, is the result. */
+static void finish_with(Node *node, Tensor *y, Tensor *scale, Tensor *zero,
+                        DType type)
 {
-    Tensor *zero = node_in(node, i + 1);
-    infer_shape(node, i);
-    Node *made = expand_of(node, "QuantizeLinear", y, node->in[i], zero);
+    Node *made = expand_of(node, "QuantizeLinear", y, scale, zero);
     if (!zero)
         node_set_int(made, "output_dtype", type);
     expand_finish_one(node, expand_done(made));
+}
+
+/* The same with the scale at operand i and the zero point after it. */
+static void finish_as(Node *node, Tensor *y, int i, DType type)
+{
+    Tensor *scale = node->in[i];
+    Tensor *zero = node_in(node, i + 1);
+    infer_shape(node, i);
+    finish_with(node, y, scale, zero, type);
 }
 
 /* The same of the type of operand 0. */
@@ -80,16 +87,30 @@ void expand_qlinear_leaky_relu(Node *node)
     finish_quantized(node, expand_done(made), 3);
 }
 
+/* Bytes of a softmax are multiples of 1 / floor(1 / scale), as ONNX Runtime makes them, whose
+ * operator this is: a scale a little above 1 / 256 counts as 1 / 255. */
+static Tensor *softmax_scale(Node *node, Tensor *scale)
+{
+    Tensor *steps = expand_unary(node, "Reciprocal", scale);
+    Tensor *whole = expand_unary(node, "Floor", steps);
+    return expand_unary(node, "Reciprocal", whole);
+}
+
 /* Until opset 12 a softmax runs over all dimensions from the axis on. */
 void expand_qlinear_softmax(Node *node)
 {
     const int rank = infer_shape(node, 0)->rank;
     const int axis = infer_axis(node, -1, rank);
+    const DType type = node_type(node);
     const bool flat = node_int(node, "opset", 13) < 13;
     Tensor *x = real(node, 0);
     Tensor *y = flat ? expand_flat_softmax(node, x, axis)
                      : expand_softmax_along(node, x, axis);
-    finish_quantized(node, y, 3);
+    Tensor *zero = node_in(node, 4);
+    Tensor *scale = node->in[3];
+    infer_shape(node, 3);
+    scale = softmax_scale(node, scale);
+    finish_with(node, y, scale, zero, type);
 }
 
 void expand_qlinear_reduce_mean(Node *node)
