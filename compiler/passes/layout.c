@@ -101,6 +101,22 @@ static Tensor *turned_back(const Tensor *in, const int *perm)
     return is_identity(in->shape.rank, both) ? p->in[0] : NULL;
 }
 
+/* The same Transpose of `in`, where another reader of it has one; else NULL. */
+static Tensor *turned_already(const Graph *graph, const Tensor *in,
+                              const int *perm)
+{
+    int other[MAX_RANK];
+    for (const Use *use = in->use; use; use = use->next) {
+        const Node *node = use->node;
+        if (node->dead || node->graph != graph || !node_is(node, "Transpose"))
+            continue;
+        transpose_perm(node, other);
+        if (!memcmp(other, perm, (size_t)in->shape.rank * sizeof *perm))
+            return node->out[0];
+    }
+    return NULL;
+}
+
 Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in,
                          const int *perm)
 {
@@ -110,6 +126,9 @@ Tensor *insert_transpose(Graph *graph, Node *before, Tensor *in,
     Tensor *back = turned_back(in, perm);
     if (back)
         return back;
+    Tensor *there = turned_already(graph, in, perm);
+    if (there)
+        return there;
     Tensor *out = graph_add_tensor(graph, NULL, in->dtype,
                                    shape_permuted(&in->shape, perm));
     add_transpose(graph, before, in, perm, out);

@@ -2,6 +2,7 @@
  * Between an input and the first image often lies elementwise work (Cast, scale, offset,
  * QuantizeLinear) in ONNX's order: planes, where the image wants rows. A transposition or reshape
  * behind such a chain goes in front of it, so that all of it goes row by row and no frame is held.
+ * The same behind a tensor that others read too: it is there as a whole, the chain need not be.
  */
 #include <string.h>
 
@@ -54,16 +55,22 @@ static bool is_input(const Graph *graph, const Tensor *tensor)
     return false;
 }
 
-/* Made from an input by such nodes, each result read by the next one alone? */
-static bool comes_from_input(const Graph *g, const Tensor *tensor)
+/* Is it there as a whole whatever the order of its elements is read in? An input is; so is what
+ * several nodes read. */
+static bool is_held(const Graph *graph, const Tensor *tensor)
+{
+    return tensor->uses > 1 || is_input(graph, tensor);
+}
+
+/* Made from an input, or from what several nodes read, by such nodes, each result read by the next
+ * one alone? */
+static bool comes_from_held(const Graph *g, const Tensor *tensor)
 {
     for (int i = 0; i < LONGEST_CHAIN; i++) {
-        if (is_input(g, tensor))
+        if (is_held(g, tensor))
             return i > 0;
         const Node *p = tensor->producer;
-        const int k = p && !p->dead && p->graph == g && tensor->uses == 1
-                          ? mapped_operand(p)
-                          : -1;
+        const int k = p && !p->dead && p->graph == g ? mapped_operand(p) : -1;
         if (k < 0)
             return false;
         tensor = p->in[k];
@@ -132,7 +139,7 @@ static Node *raise_once(Graph *graph, Node *turn)
 {
     Tensor *x = turn->in[0];
     Tensor *y = turn->out[0];
-    if (turn->dead || !comes_from_input(graph, x) || y->dynamic)
+    if (turn->dead || !comes_from_held(graph, x) || y->dynamic)
         return NULL;
     Node *node = x->producer;
     const int mapped = mapped_operand(node);

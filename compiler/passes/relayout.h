@@ -30,7 +30,8 @@ bool sink_reshape(Graph *graph, Node *node, /* a Reshape or its kin */
                   Tensor *x, const int *perm);
 /* A Gather of one constant place becomes a Slice; false where it is none. */
 bool gather_to_slice(Graph *graph, Node *node);
-/* Transpositions and reshapes behind elementwise work on an input go in front of it. */
+/* Transpositions and reshapes behind elementwise work on an input, or on what several nodes read,
+ * go in front of it. */
 void raise_turns(Graph *graph);
 /* NCHW.. -> NHWC..: out[i] = in[perm[i]]; the way back of a permutation; a shape's. */
 void perm_to_last(int rank,   /* of the image */

@@ -231,6 +231,47 @@ static void raised(void **state)
     world_close(&w);
 }
 
+/* Two convolutions of what elementwise work makes of an input: one transposition, in front. */
+static void raised_for_two(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t point[] = { 2, 3, 1, 1 };
+    Tensor *x = image(&w, 3, 8, 10);
+    Tensor *y = binary(&w, "Mul", x, scalar(&w, 0.5f));
+    Tensor *a = binary(&w, "Conv", y, counting(&w, 4, point));
+    Tensor *b = binary(&w, "Conv", y, counting(&w, 4, point));
+    finish(&w, binary(&w, "Sub", a, b));
+    pass_layout(w.graph);
+    assert_int_equal(x->uses, 1);
+    assert_true(node_is(x->use->node, "Transpose"));
+    assert_int_equal(count_op(&w, "Transpose"), 2);
+    world_close(&w);
+}
+
+/* What is read in the model's order too stays in it; work on it that only a convolution reads is
+ * done in the convolution's. */
+static void raised_to_what_is_held(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t point[] = { 2, 3, 1, 1 };
+    Tensor *x = image(&w, 3, 8, 10);
+    Tensor *y = binary(&w, "Sub", x, scalar(&w, 0.5f));
+    VEC_PUSH(&w.arena, &w.graph->output, y);
+    Tensor *z = binary(&w, "Mul", y, scalar(&w, 0.25f));
+    finish(&w, binary(&w, "Conv", z, counting(&w, 4, point)));
+    pass_layout(w.graph);
+    assert_true(node_is(x->use->node, "Sub"));
+    assert_true(node_is(y->use->node, "Transpose"));
+    const Node *scale = y->use->node->out[0]->use->node;
+    assert_true(node_is(scale, "Mul"));
+    assert_int_equal(scale->out[0]->shape.dim[1], 8);
+    world_close(&w);
+}
+
 /* A value that something else reads in the model's order stays in it. */
 static void not_raised(void **state)
 {
@@ -366,6 +407,8 @@ int main(void)
         cmocka_unit_test(head),
         cmocka_unit_test(flatten_stays),
         cmocka_unit_test(raised),
+        cmocka_unit_test(raised_for_two),
+        cmocka_unit_test(raised_to_what_is_held),
         cmocka_unit_test(focus_is_turned_at_the_input),
         cmocka_unit_test(not_raised),
         cmocka_unit_test(lateral_runs_early),
