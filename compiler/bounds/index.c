@@ -50,6 +50,19 @@ void bounds_gather_elements(Bounds *bounds)
     touch_any(bounds, 1, 2);
 }
 
+/* Bytes of the data from an element that a vector names to the last one that it may name. */
+static int64_t named_runs(Bounds *bounds, const inlay_gather_nd_params *params,
+                          int64_t run)
+{
+    int64_t last = 0;
+    for (int i = 0; i < params->depth; i++) {
+        const int64_t most = i64_max(params->n[i], 1) - 1;
+        bounds_refuse(bounds, params->step[i] < 0, "an axis goes backward");
+        last = sat_add(last, sat_mul(most, params->step[i]));
+    }
+    return sat_mul(sat_add(last, 1), run);
+}
+
 void bounds_gather_nd(Bounds *bounds)
 {
     const inlay_gather_nd_params *p = bounds->params;
@@ -58,9 +71,11 @@ void bounds_gather_nd(Bounds *bounds)
     const int64_t vectors = product_of(bounds, p->batch, p->k);
     const int64_t run = bounds_size(bounds, p->run);
     const int64_t runs = sizes_product(bounds, p->depth, p->n);
-    const int64_t data = sat_mul(p->batch, sat_mul(runs, run));
+    const Stretch named = span_of(named_runs(bounds, p, run));
+    const int64_t batch = sat_mul(runs, run);
     touch_box(bounds, 0, "result", vectors, run);
-    touch(bounds, 1, "data", vectors ? data : 0);
+    if (vectors)
+        touch_span(bounds, 1, "data", span_times(named, p->batch, batch));
     touch_box(bounds, 2, "indices", vectors, p->depth);
     touch_any(bounds, 1, 2);
 }
@@ -273,7 +288,10 @@ void bounds_nms(Bounds *bounds)
     touch(bounds, 1, "count", 1);
     const int64_t boxes = product_of(bounds, p->batch, p->n);
     touch_box(bounds, 2, "boxes", boxes, 4);
-    touch_box(bounds, 3, "scores", boxes, p->classes);
+    const int64_t scores = product_of(bounds, p->n, p->classes);
+    const Stretch of_class = span_times(span_of(1), p->n, p->next_box);
+    const Stretch of_image = span_times(of_class, p->classes, p->next_class);
+    touch_span(bounds, 3, "scores", span_times(of_image, p->batch, scores));
     touch(bounds, 4, "most boxes of a class", 1);
     touch(bounds, 5, "threshold of overlap", 1);
     touch(bounds, 6, "threshold of scores", 1);

@@ -197,6 +197,23 @@ void infer_gather_nd(Node *node)
     infer_out(node, 0, node_type(node), shape);
 }
 
+/* Sizes and steps of the axes that vectors run over, from axis `first` on. A pass that found the
+ * operand transposed left its axes as they lie, and `perm`. */
+static void gather_nd_axes(const Node *node, int first,
+                           inlay_gather_nd_params *params)
+{
+    const Shape *lies = node_shape(node, 0);
+    int64_t count;
+    const int64_t *perm = node_ints(node, "perm", &count);
+    for (int i = 0; i < params->depth; i++) {
+        const int axis = perm ? (int)perm[first + i] : first + i;
+        const int64_t step =
+            shape_product(lies, axis + 1, first + params->depth);
+        params->n[i] = i32_checked(lies->dim[axis]);
+        params->step[i] = i32_checked(step);
+    }
+}
+
 void lower_gather_nd(Lower *lower, Node *node)
 {
     int batch;
@@ -216,7 +233,6 @@ void lower_gather_nd(Lower *lower, Node *node)
         .depth = depth,
         .run = i64_mul(inner, moved.size),
     };
-    for (int i = 0; i < depth; i++)
-        params.n[i] = i32_checked(in->dim[batch + i]);
+    gather_nd_axes(node, batch, &params);
     moved_step(lower, node, &moved, "gather_nd", &params);
 }

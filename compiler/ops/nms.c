@@ -78,16 +78,22 @@ void infer_nms(Node *node)
     dynamic_out(node, 0, 0);
 }
 
+/* The scores are [batch][classes][boxes], or [batch][boxes][classes] where a pass found them so. */
 void lower_nms(Lower *lower, Node *node)
 {
     const Shape *scores = node_shape(node, 1);
     const int64_t room = node->out[0]->shape.dim[0];
+    const bool by_box = node_flag(node, "scores_by_box", false);
+    const int32_t classes = i32_checked(scores->dim[by_box ? 2 : 1]);
+    const int32_t boxes = i32_checked(scores->dim[by_box ? 1 : 2]);
     const inlay_nms_params params = {
         .batch = i32_checked(scores->dim[0]),
-        .classes = i32_checked(scores->dim[1]),
-        .n = i32_checked(scores->dim[2]),
+        .classes = classes,
+        .n = boxes,
         .room = i32_checked(room),
         .center = node_flag(node, "center_point_box", false),
+        .next_box = by_box ? classes : 1,
+        .next_class = by_box ? 1 : boxes,
     };
     Step *step = lower_step(lower, "nms_f32", &params);
     step_result(step, 0);

@@ -312,17 +312,17 @@ static bool worth_sinking(const Node *node, const Carried *lead)
     return cost < lead->elements;
 }
 
-/* Reshape and its kin, and a Gather of one place, let a Transpose pass in their own way; false: it
- * is none of them. */
+/* Reshape and its kin, and what reads by index, let a Transpose pass in their own way; false: it is
+ * none of them. */
 static bool sinks_itself(Graph *graph, Node *node, const Node *lead, bool *sunk)
 {
     int perm[MAX_RANK];
-    const bool view = node->op->flags & OP_VIEW;
-    if (node->in[0] != lead->out[0] || (!view && !node_is(node, "Gather")))
+    if (!(node->op->flags & OP_VIEW))
+        return sink_index(graph, node, lead, sunk);
+    if (node->in[0] != lead->out[0])
         return false;
     transpose_perm(lead, perm);
-    *sunk = view ? sink_reshape(graph, node, lead->in[0], perm)
-                 : gather_to_slice(graph, node);
+    *sunk = sink_reshape(graph, node, lead->in[0], perm);
     return true;
 }
 

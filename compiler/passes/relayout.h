@@ -28,6 +28,9 @@ Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor,
  * where it cannot. */
 bool sink_reshape(Graph *graph, Node *node, /* a Reshape or its kin */
                   Tensor *x, const int *perm);
+/* The same where node reads Transpose `lead` by index. False: it does not; else `sunk` says whether
+ * the Transpose moved. */
+bool sink_index(Graph *graph, Node *node, const Node *lead, bool *sunk);
 /* A Gather of one constant place becomes a Slice; false where it is none. */
 bool gather_to_slice(Graph *graph, Node *node);
 /* Transpositions and reshapes behind elementwise work on an input, or on what several nodes read,

@@ -4,7 +4,8 @@
  *
  * gather           y [outer][k][run] = x[outer][I[k]][run], x is [outer][n][run]
  * gather_elements  y[at] = x[at with at[axis] = I[at]]
- * gather_nd        y [batch][k][run] = x[batch][I[batch][k][0]][I[batch][k][1]]...[run] */
+ * gather_nd        y [batch][k][run] = x[batch][I[batch][k][0]][I[batch][k][1]]...[run], where the
+ *                  axes between batch and run may lie in any order: each has its step */
 #ifndef INLAY_GATHER_H
 #define INLAY_GATHER_H
 
@@ -85,12 +86,28 @@ static inline int inlay_gather_elements(void *const *base, const inlay_step *s,
 }
 
 typedef struct inlay_gather_nd_params {
-    int32_t batch; /* batches, in which x and the indices agree */
-    int32_t k;     /* index vectors of a batch */
-    int32_t depth; /* length of an index vector */
-    int64_t run;   /* bytes of what one vector names */
-    int32_t n[8];  /* sizes of the axes the vector runs over */
+    int32_t batch;   /* batches, in which x and the indices agree */
+    int32_t k;       /* index vectors of a batch */
+    int32_t depth;   /* length of an index vector */
+    int64_t run;     /* bytes of what one vector names */
+    int32_t n[8];    /* sizes of the axes the vector runs over */
+    int32_t step[8]; /* runs from one place of each to the next */
 } inlay_gather_nd_params;
+
+/* The run that an index vector names; -1: an index is outside of its axis. */
+static inline int64_t inlay_named_run(const inlay_gather_nd_params *p,
+                                      const int64_t *index)
+{
+    int64_t run = 0;
+    int32_t d;
+    for (d = 0; d < p->depth; d++) {
+        const int64_t i = inlay_index(index[d], p->n[d]);
+        if (i < 0)
+            return -1;
+        run += i * p->step[d];
+    }
+    return run;
+}
 
 static inline int inlay_gather_nd(void *const *base, const inlay_step *s,
                                   int32_t r0, int32_t r1)
@@ -107,7 +124,7 @@ static inline int inlay_gather_nd(void *const *base, const inlay_step *s,
         step *= (size_t)p->n[k];
     for (b = 0; b < p->batch; b++, x += step)
         for (k = 0; k < p->k; k++, index += p->depth, y += run) {
-            const int64_t at = inlay_named_element(index, p->n, p->depth);
+            const int64_t at = inlay_named_run(p, index);
             if (at < 0)
                 return -INLAY_E_INDEX;
             inlay_copy_run(y, x + (size_t)at * run, run);

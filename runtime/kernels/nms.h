@@ -8,9 +8,9 @@
 
 /* nms: y [room][3] (batch, class, box) int64, by batch and class and in them from the best score
  * down; the rest is 0. A box goes where its intersection over union with a kept one is above the
- * threshold. Operands: y, count (int64: how many), boxes [batch][n][4], scores [batch][classes][n],
- * most boxes of a class (int64), threshold of overlap, threshold of scores (each may be left out:
- * 0, 0, none), scratch of n bytes. */
+ * threshold. Operands: y, count (int64: how many), boxes [batch][n][4], scores [batch][classes][n]
+ * or [batch][n][classes], most boxes of a class (int64), threshold of overlap, threshold of scores
+ * (each may be left out: 0, 0, none), scratch of n bytes. */
 typedef struct inlay_nms_params {
     int32_t batch;
     int32_t classes;
@@ -18,6 +18,8 @@ typedef struct inlay_nms_params {
     int32_t room; /* most results */
     /* 1: boxes are (x, y, width, height) about a centre; 0: (y, x) of two corners */
     int32_t center;
+    int32_t next_box;   /* elements from the score of a box to the next one's */
+    int32_t next_class; /* the same of a class */
 } inlay_nms_params;
 
 static inline float inlay_lesser(float a, float b)
@@ -61,11 +63,15 @@ static inline int32_t inlay_best_box(const inlay_nms_params *p,
                                      const float *score,
                                      const unsigned char *gone)
 {
+    const size_t next = (size_t)p->next_box;
+    float most = 0.0f;
     int32_t i;
     int32_t best = -1;
     for (i = 0; i < p->n; i++)
-        if (!gone[i] && (best < 0 || score[i] > score[best]))
+        if (!gone[i] && (best < 0 || score[next * (size_t)i] > most)) {
             best = i;
+            most = score[next * (size_t)i];
+        }
     return best;
 }
 
@@ -116,10 +122,11 @@ static inline int32_t inlay_nms_class(const inlay_nms_params *p,
                                       int32_t room, int32_t batch,
                                       int32_t class_number)
 {
+    const size_t next = (size_t)p->next_box;
     int32_t kept = 0;
     int32_t i;
     for (i = 0; i < p->n; i++)
-        in->gone[i] = in->least && !(in->score[i] > *in->least);
+        in->gone[i] = in->least && !(in->score[next * (size_t)i] > *in->least);
     for (; kept < in->most; kept++, y += 3) {
         const int32_t k = inlay_best_box(p, in->score, in->gone);
         if (k < 0)
@@ -141,13 +148,17 @@ static inline int inlay_nms_f32(void *const *base, const inlay_step *s,
     inlay_nms_input in = inlay_nms_open(base, s);
     int64_t *y = (int64_t *)inlay_at(base, s, 0);
     int64_t *count = (int64_t *)inlay_at(base, s, 1);
+    const float *image = in.score;
     int32_t room = p->room;
     int32_t b, c;
     (void)r0;
     (void)r1;
-    for (b = 0; b < p->batch; b++, in.box += (size_t)p->n * 4)
-        for (c = 0; c < p->classes; c++, in.score += p->n) {
-            const int32_t kept = inlay_nms_class(p, &in, y, room, b, c);
+    for (b = 0; b < p->batch; b++, in.box += (size_t)p->n * 4,
+        image += (size_t)p->n * (size_t)p->classes)
+        for (c = 0; c < p->classes; c++) {
+            int32_t kept;
+            in.score = image + (size_t)p->next_class * (size_t)c;
+            kept = inlay_nms_class(p, &in, y, room, b, c);
             if (kept < 0)
                 return -INLAY_E_SHAPE;
             y += kept * 3;

@@ -4,7 +4,9 @@ only at run time.
 
     graphs.py --inlay INLAY"""
 import argparse
+import itertools
 import json
+import math
 import os
 import struct
 
@@ -166,6 +168,63 @@ def wide_slope(dims):
     return make_model([make_node('PRelu', ['x', 's'], ['y'])], [make_value('x', F32, [1, 3])], [make_value('y', F32, [1, 3])], [slope])
 
 
+def read_turned(op, perm, index, **attributes):
+    """A Gather or GatherND of a table that a Transpose made of an input."""
+    size, at = [5, 3, 4], [2, 1, 0, 1, 2, 0] * 2
+    dims = [size[k] for k in perm]
+    turned = {}
+    for i in itertools.product(*[range(n) for n in size]):
+        turned[tuple(i[k] for k in perm)] = float(i[0] * 12 + i[1] * 4 + i[2])
+    if op == 'Gather':
+        axis = attributes['axis']
+        shape = dims[:axis] + index + dims[axis + 1:]
+        flat = at[:math.prod(index)]
+        values = [turned[tuple(i[:axis]) + (flat[k],) + tuple(i[axis:])]
+                  for before in itertools.product(*[range(n) for n in dims[:axis]]) for k in range(len(flat))
+                  for i in [before + after for after in itertools.product(*[range(n) for n in dims[axis + 1:]])]]
+    else:
+        batch, depth, flat = attributes.get('batch_dims', 0), index[-1], at[:math.prod(index)]
+        shape = index[:-1] + dims[batch + depth:]
+        vectors = [flat[i:i + depth] for i in range(0, len(flat), depth)]
+        of_batch = len(vectors) // (math.prod(dims[:batch]))
+        values = [turned[((k // of_batch,) if batch else ()) + tuple(v) + rest]
+                  for k, v in enumerate(vectors) for rest in itertools.product(*[range(n) for n in dims[batch + depth:]])]
+    model = make_model([make_node('Transpose', ['x'], ['t'], perm=perm), make_node(op, ['t', 'at'], ['y'], **attributes)],
+                       [make_value('x', F32, size), make_value('at', I64, index)], [make_value('y', F32, shape)], [])
+    return model, [floats('x', size, range(60)), ints('at', index, flat)], [floats('y', shape, values)]
+
+
+def best_by_box():
+    """Scores by box, as a head of a detector gives them: turned for the suppression, and read again where it found them."""
+    nodes = [make_node('Transpose', ['scores'], ['s1'], perm=[0, 2, 1]),
+             make_node('NonMaxSuppression', ['boxes', 's1', 'each', 'overlap', 'least'], ['chosen']), make_node('GatherND', ['s1', 'chosen'], ['y'])]
+    model = make_model(nodes, [make_value('scores', F32, [1, 3, 2]), make_value('boxes', F32, [1, 3, 4])],
+                       [make_value('y', F32, ['n']), make_value('chosen', I64, ['n', 3])],
+                       [ints('each', [], [5]), floats('overlap', [], [0.5]), floats('least', [], [0.15])], 17)
+    boxes = [0, 0, 10, 10] + [0, 0, 10, 9] + [20, 20, 30, 30]
+    scores = [0.5, 0.2, 0.9, 0.1, 0.3, 0.8]
+    return model, [floats('scores', [1, 3, 2], scores), floats('boxes', [1, 3, 4], boxes)], [
+        floats('y', [4], [0.9, 0.3, 0.8, 0.2]), ints('chosen', [4, 3], [0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 1, 0])]
+
+
+def holds_less(inlay, case, most):
+    """No tensor of the arena has more than so many bytes, else ''."""
+    with host.Work() as work:
+        path = os.path.join(work, 'm.onnx')
+        with open(path, 'wb') as f:
+            f.write(case[0])
+        status, text = host.run([inlay, 'analyze', path, '--json'], limit=60)
+    if status:
+        return 'status %d: %s' % (status, text)
+    held = [t['bytes'] for t in json.loads(text)['tensors'] if t['storage'] == 'arena']
+    return '%d bytes are held' % max(held) if max(held, default=0) > most else ''
+
+
+TURNED = (('Gather', [2, 0, 1], [2], {'axis': 0}), ('Gather', [2, 0, 1], [2, 3], {'axis': 2}), ('Gather', [1, 2, 0], [3], {'axis': 1}),
+          ('Gather', [0, 2, 1], [], {'axis': 1}), ('GatherND', [2, 0, 1], [2, 3], {}), ('GatherND', [1, 0, 2], [3, 2], {}),
+          ('GatherND', [0, 2, 1], [5, 2], {'batch_dims': 1}))
+
+
 def judge(inlay, case):
     """'' or what is wrong."""
     model, given, want = case
@@ -194,6 +253,12 @@ def main():
         t.ok(case.__name__, not bad, bad)
     bad = carries_no_weights(o.inlay)
     t.ok(carries_no_weights.__name__, not bad, bad)
+    for op, perm, index, attributes in TURNED:
+        case = read_turned(op, perm, index, **attributes)
+        bad = judge(o.inlay, case) or (index != [2, 3] or op == 'GatherND') and holds_less(o.inlay, case, 200)
+        t.ok('%s of what is turned by %s, %s' % (op, perm, index), not bad, bad)
+    bad = judge(o.inlay, best_by_box())
+    t.ok(best_by_box.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):
         bad = judge(o.inlay, best_of_some(k))
         t.ok('best %d of four' % k, not bad, bad)

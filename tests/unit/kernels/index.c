@@ -27,12 +27,20 @@ static void gathers(void **state)
     assert_int_equal(RUN(inlay_gather, &p, y, x, index), -INLAY_E_INDEX);
     index[2] = -5;
     assert_int_equal(RUN(inlay_gather, &p, y, x, index), -INLAY_E_INDEX);
-    const inlay_gather_nd_params nd = { 1, 2, 2, 3 * sizeof(float), { 2, 4 } };
+    inlay_gather_nd_params nd = {
+        1, 2, 2, 3 * sizeof(float), { 2, 4 }, { 4, 1 }
+    };
     int64_t at[] = { 1, -1, 0, 2 };
     assert_int_equal(RUN(inlay_gather_nd, &nd, y, x, at), 0);
     assert_true(y[0] == 21 && y[3] == 6);
     at[0] = 2;
     assert_int_equal(RUN(inlay_gather_nd, &nd, y, x, at), -INLAY_E_INDEX);
+    /* the second axis lies in front of the first */
+    at[0] = 1;
+    nd.step[0] = 1;
+    nd.step[1] = 2;
+    assert_int_equal(RUN(inlay_gather_nd, &nd, y, x, at), 0);
+    assert_true(y[0] == 21 && y[3] == 12);
 }
 
 static void scatters(void **state)

@@ -74,7 +74,7 @@ static void boxes(void **state)
           least = 0.4f;
     int64_t y[18], count = 0, most = 3;
     unsigned char scratch[6];
-    inlay_nms_params p = { 1, 1, 6, 6, 0 };
+    inlay_nms_params p = { 1, 1, 6, 6, 0, 1, 6 };
     for (int i = 0; i < 6; i++) {
         const float *b = corner + 4 * i;
         const float to[4] = { (b[1] + b[3]) / 2.0f, (b[0] + b[2]) / 2.0f,
@@ -100,6 +100,16 @@ static void boxes(void **state)
     assert_int_equal(RUN(inlay_nms_f32, &p, y, &count, center, score, &most,
                          &overlap, &least, scratch),
                      -INLAY_E_SHAPE);
+    /* a second class, whose scores lie between those of the first */
+    float by_box[12] = { 0 };
+    for (int i = 0; i < 6; i++)
+        by_box[2 * i] = score[i];
+    p = (inlay_nms_params){ 1, 2, 6, 6, 1, 2, 1 };
+    assert_int_equal(RUN(inlay_nms_f32, &p, y, &count, center, by_box, &most,
+                         &overlap, &least, scratch),
+                     0);
+    assert_int_equal(count, 2);
+    assert_int_equal(y[2], 3);
 }
 
 int main(void)
