@@ -272,6 +272,51 @@ static void raised_to_what_is_held(void **state)
     world_close(&w);
 }
 
+/* What squeezes an image reads it in front of the 1x1 convolution that widens it. */
+static void squeezed(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t widen[] = { 4, 2, 1, 1 };
+    const int64_t narrow[] = { 2, 4, 1, 1 };
+    Tensor *x = image(&w, 2, 8, 10);
+    Tensor *wide = binary(&w, "Conv", x, counting(&w, 4, widen));
+    Tensor *gate = unary(&w, "GlobalAveragePool", wide);
+    Tensor *scaled = binary(&w, "Mul", wide, gate);
+    Tensor *thin = binary(&w, "Conv", scaled, counting(&w, 4, narrow));
+    Tensor *other = unary(&w, "GlobalAveragePool", thin);
+    finish(&w, binary(&w, "Mul", thin, other));
+    pass_squeeze(w.graph);
+    assert_int_equal(count_op(&w, "Conv"), 3);
+    assert_true(node_is(gate->producer, "Conv"));
+    assert_int_equal(gate->shape.dim[1], 4);
+    const Node *average = gate->producer->in[0]->producer;
+    assert_true(node_is(average, "GlobalAveragePool"));
+    assert_ptr_equal(average->in[0], x);
+    /* a convolution to fewer channels stays: its result is the smaller one */
+    assert_ptr_equal(other->producer->in[0], thin);
+    world_close(&w);
+}
+
+/* Where nothing else reads the image, it is never made; a 3x3 convolution stays what it is. */
+static void squeezed_alone(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t point[] = { 2, 4, 1, 1 };
+    const int64_t window[] = { 4, 2, 3, 3 };
+    Tensor *x = image(&w, 2, 8, 10);
+    Tensor *seen = binary(&w, "Conv", x, counting(&w, 4, window));
+    Tensor *thin = binary(&w, "Conv", seen, counting(&w, 4, point));
+    finish(&w, unary(&w, "GlobalAveragePool", thin));
+    pass_squeeze(w.graph);
+    assert_int_equal(count_op(&w, "Conv"), 2);
+    assert_true(node_is(seen->use->node, "GlobalAveragePool"));
+    world_close(&w);
+}
+
 /* A value that something else reads in the model's order stays in it. */
 static void not_raised(void **state)
 {
@@ -406,6 +451,8 @@ int main(void)
         cmocka_unit_test(channel_shuffle),
         cmocka_unit_test(head),
         cmocka_unit_test(flatten_stays),
+        cmocka_unit_test(squeezed),
+        cmocka_unit_test(squeezed_alone),
         cmocka_unit_test(raised),
         cmocka_unit_test(raised_for_two),
         cmocka_unit_test(raised_to_what_is_held),
