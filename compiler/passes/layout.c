@@ -200,17 +200,18 @@ static int64_t cost_of_following(const Tensor *tensor, const Tensor *out,
     if (tensor->value || count == 1)
         return 0;
     const Node *p = transpose_of(tensor);
+    int back[MAX_RANK];
+    perm_inverse(rank, perm, back);
     /* the same, or the same but for dimensions of size 1 */
     if (p && tensor->shape.rank == rank) {
-        int mine[MAX_RANK], back[MAX_RANK], both[MAX_RANK];
+        int mine[MAX_RANK], both[MAX_RANK];
         transpose_perm(p, mine);
-        perm_inverse(rank, perm, back);
         for (int i = 0; i < rank; i++)
             both[i] = mine[back[i]];
         if (keeps_order(&p->in[0]->shape, both))
             return 0;
     }
-    if (tensor->shape.rank == rank && keeps_order(&tensor->shape, perm))
+    if (tensor->shape.rank == rank && keeps_order(&tensor->shape, back))
         return 0;
     return count * CHEAP <= tensor_count(out) ? count : -1;
 }
@@ -271,6 +272,44 @@ static bool is_idle(const Node *transpose)
     return keeps_order(&transpose->in[0]->shape, perm);
 }
 
+/* The one node that reads a tensor, element by element; NULL: it is another kind, or there are
+ * several. */
+static const Node *mapped_by(const Graph *graph, const Tensor *tensor)
+{
+    const Node *node =
+        tensor->uses == 1 && tensor->use ? tensor->use->node : NULL;
+    if (!node || node->dead || node->graph != graph || !node->op)
+        return NULL;
+    if (!(node->op->flags & OP_ELEMENTWISE) || node->n_out != 1)
+        return NULL;
+    return shape_equal(&node->out[0]->shape, &tensor->shape) ? node : NULL;
+}
+
+enum { LONGEST_WAY = 64 };
+
+/* Is there, behind elementwise work on its result alone, a Transpose that turns it back? */
+static bool meets_its_inverse(const Node *transpose)
+{
+    const Tensor *tensor = transpose->out[0];
+    int perm[MAX_RANK], next[MAX_RANK];
+    transpose_perm(transpose, perm);
+    for (int i = 0; i < LONGEST_WAY; i++) {
+        const Node *node = mapped_by(transpose->graph, tensor);
+        if (!node)
+            break;
+        tensor = node->out[0];
+    }
+    const Node *end =
+        tensor->uses == 1 && tensor->use ? tensor->use->node : NULL;
+    if (tensor == transpose->out[0] || !end || !node_is(end, "Transpose"))
+        return false;
+    transpose_perm(end, next);
+    for (int i = 0; i < tensor->shape.rank; i++)
+        if (perm[next[i]] != i)
+            return false;
+    return true;
+}
+
 /* The permutation that most of n's operands come through; by NULL: none. */
 static Carried leading_transpose(const Node *node)
 {
@@ -279,7 +318,7 @@ static Carried leading_transpose(const Node *node)
     int best = 0;
     for (int i = 0; i < node->n_in; i++) {
         const Node *by = transpose_of(node->in[i]);
-        if (!by || is_idle(by))
+        if (!by || (is_idle(by) && !meets_its_inverse(by)))
             continue;
         const int k = find_carried(all, &count, by);
         if (k == MOST_PERMS)

@@ -346,6 +346,44 @@ static Tensor *every_second(World *w, Tensor *x, int64_t from, int64_t axis)
     return y;
 }
 
+static Tensor *one_of(World *w, Tensor *x, int64_t at, int64_t end)
+{
+    const int64_t axis = 4;
+    Tensor *in[] = { x, ints(w, 1, &at), ints(w, 1, &end), ints(w, 1, &axis) };
+    Tensor *y =
+        graph_add_tensor(w->graph, NULL, DT_NONE, (Shape){ .rank = -1 });
+    Node *n = graph_add_node(w->graph, "", "Slice", 4, in, 1, &y);
+    n->index = (int)w->graph->node.n;
+    return y;
+}
+
+/* The end of a detector: channels last, some of them computed with, all joined again. The input is
+ * turned, and nothing but it. */
+static void decoder_is_turned_at_the_input(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t split[] = { 1, 2, 6, 4, 5 };
+    const int64_t last[] = { 0, 1, 3, 4, 2 };
+    const int64_t grid[] = { 1, 1, 4, 5, 1 };
+    const int64_t flat[] = { 1, 40, 6 };
+    Tensor *x = image(&w, 12, 4, 5);
+    x = binary(&w, "Reshape", x, ints(&w, 5, split));
+    x = unary(&w, "Sigmoid", transpose(&w, x, 5, last));
+    Tensor *at = binary(&w, "Mul", one_of(&w, x, 0, 1), scalar(&w, 2.0f));
+    at = binary(&w, "Add", at, counting(&w, 5, grid));
+    Tensor *all = binary(&w, "Concat", at, one_of(&w, x, 1, 6));
+    node_set_int(all->producer, "axis", 4);
+    finish(&w, binary(&w, "Reshape", all, ints(&w, 3, flat)));
+    pass_layout(w.graph);
+    pass_dead(w.graph);
+    assert_int_equal(count_op(&w, "Transpose"), 1);
+    const Node *view = w.graph->input.at[0]->use->node;
+    assert_true(node_is(view->out[0]->use->node, "Transpose"));
+    world_close(&w);
+}
+
 /* Slices and a concatenation in front of the first convolution: the input itself is turned, once.
  */
 static void focus_is_turned_at_the_input(void **state)
@@ -457,6 +495,7 @@ int main(void)
         cmocka_unit_test(raised_for_two),
         cmocka_unit_test(raised_to_what_is_held),
         cmocka_unit_test(focus_is_turned_at_the_input),
+        cmocka_unit_test(decoder_is_turned_at_the_input),
         cmocka_unit_test(not_raised),
         cmocka_unit_test(lateral_runs_early),
         cmocka_unit_test(residual_is_taken),
