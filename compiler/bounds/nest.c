@@ -58,6 +58,8 @@ void bounds_packed(Bounds *bounds)
 typedef struct Nest {
     int32_t rank, rows, pixel;
     const int32_t *n;
+    /* units for a row of each operand; NULL, or 0: it has no such rows */
+    const int32_t *every;
 } Nest;
 
 static Stretch nest_span(const Bounds *bounds, const Nest *nest, int k,
@@ -82,8 +84,16 @@ static void touch_nest(Bounds *bounds, const Nest *nest, int k,
                        const char *name, const int32_t *stride)
 {
     const Stretch stretch = nest_span(bounds, nest, k, stride);
+    const int32_t every = nest->every ? nest->every[k] : 0;
+    const int64_t units = bounds->step->units;
+    bounds_refuse(bounds, every < 0, "an operand has less than no rows");
     if (nest->rows >> k & 1)
         touch_units(bounds, k, name, stretch);
+    else if (every > 0)
+        touch_each_row(
+            bounds, k, name,
+            i64_min(bounds->step->operand[k].rows, i64_ceil_div(units, every)),
+            stretch);
     else
         touch_span(bounds, k, name, stretch);
 }
@@ -103,10 +113,7 @@ void bounds_nd2(Bounds *bounds)
 {
     const inlay_nd2_params *p = bounds->params;
     const Nest nest = {
-        p->rank,
-        p->rows,
-        p->pixel,
-        p->n,
+        p->rank, p->rows, p->pixel, p->n, p->every,
     };
     if (!check_nest(bounds, &nest, 1, 8))
         return;
@@ -126,10 +133,7 @@ void bounds_nd3(Bounds *bounds)
 {
     const inlay_nd3_params *p = bounds->params;
     const Nest nest = {
-        p->rank,
-        p->rows,
-        p->pixel,
-        p->n,
+        p->rank, p->rows, p->pixel, p->n, p->every,
     };
     if (!check_nest(bounds, &nest, 1, 8))
         return;
@@ -170,7 +174,7 @@ static void touch_move(Bounds *bounds, const Nest *nest, int k,
 void bounds_move(Bounds *bounds)
 {
     const inlay_move_params *p = bounds->params;
-    const Nest nest = { p->rank, p->rows, p->pixel, p->n };
+    const Nest nest = { p->rank, p->rows, p->pixel, p->n, NULL };
     if (!check_nest(bounds, &nest, 2, 8))
         return;
     touch_move(bounds, &nest, 0, "result", p->y);
@@ -202,7 +206,7 @@ static void check_units(Bounds *bounds, const inlay_move_rows_params *params)
 void bounds_move_rows(Bounds *bounds)
 {
     const inlay_move_rows_params *p = bounds->params;
-    const Nest nest = { p->rank, 0, -1, p->n };
+    const Nest nest = { p->rank, 0, -1, p->n, NULL };
     if (!check_nest(bounds, &nest, 2, 12))
         return;
     check_units(bounds, p);

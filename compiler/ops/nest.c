@@ -101,6 +101,9 @@ typedef struct Nest {
     int rank, operands;
     int64_t n[NEST_LOOPS], stride[4][NEST_LOOPS];
     int32_t rows; /* bit i: operand i goes row by row */
+    /* units for each row of operand i, of whose `own` rows the first follows the last; 0: it is
+     * the same for all */
+    int64_t every[4], own[4];
     bool by_row;
 } Nest;
 
@@ -122,6 +125,24 @@ static int row_kind(const Shape *shape, const Shape *to)
     if (same)
         return BY_ROW;
     return none ? REPEATED : MIXED;
+}
+
+/* Dimensions that are broadcast around those that are not: the operand's rows come one after the
+ * other, each for `every` rows of the result, and then again. False: in another order. */
+static bool row_period(const Shape *shape, const Shape *to, int64_t *every,
+                       int64_t *own)
+{
+    int i = shape_row_axis(to) - 1;
+    const int more = to->rank - shape->rank;
+    *every = *own = 1;
+    for (; i >= 0 && (i < more || shape->dim[i - more] == 1); i--)
+        *every = i64_mul(*every, to->dim[i]);
+    for (; i >= 0 && i >= more && shape->dim[i - more] == to->dim[i]; i--)
+        *own = i64_mul(*own, to->dim[i]);
+    for (; i >= 0; i--)
+        if (i >= more && shape->dim[i - more] != 1)
+            return false;
+    return true;
 }
 
 static void drop_loop(Nest *nest, int at)
@@ -172,10 +193,11 @@ static void nest_make(Nest *nest, int operands, Tensor *const *tensor)
     for (int k = 0; k < operands; k++) {
         shape_broadcast_strides(&tensor[k]->shape, to, nest->stride[k]);
         const int kind = row_kind(&tensor[k]->shape, to);
-        if (kind == MIXED)
-            nest->by_row = false;
         if (kind == BY_ROW)
             nest->rows |= 1 << k;
+        if (kind == MIXED &&
+            !row_period(&tensor[k]->shape, to, nest->every + k, nest->own + k))
+            nest->by_row = false;
     }
     shape_strides(to, nest->stride[0]);
     if (nest->by_row) {
@@ -184,6 +206,7 @@ static void nest_make(Nest *nest, int operands, Tensor *const *tensor)
         nest->n[0] = shape_row_pixels(to);
     } else {
         nest->rows = 0;
+        memset(nest->every, 0, sizeof nest->every);
         join_loops(nest);
     }
 }
@@ -192,6 +215,14 @@ static void copy_i32(int32_t *to, const int64_t *from, int count)
 {
     for (int i = 0; i < count; i++)
         to[i] = i32_checked(from[i]);
+}
+
+/* There as a whole, but found row by row. */
+static void periodic_rows(Operand *operand, int32_t rows)
+{
+    const Shape *shape = &operand->tensor->shape;
+    operand_rows(operand, rows,
+                 shape->rank > 0 ? shape->dim[shape->rank - 1] : 1);
 }
 
 /* Facts for the planner: operands after the result. */
@@ -206,6 +237,8 @@ static void nest_operands(const Nest *nest, Step *s, Tensor *const *tensor)
         Operand *x = step_in(s, tensor[k]);
         if (nest->rows >> k & 1)
             same_rows(x);
+        if (nest->every[k])
+            periodic_rows(x, i32_checked(nest->own[k]));
         if (shape_equal(&tensor[k]->shape, &tensor[0]->shape) &&
             dtype_bits(tensor[k]->dtype) >= dtype_bits(tensor[0]->dtype))
             x->reuse = REUSE_ELEMENTWISE;
@@ -226,6 +259,7 @@ Step *lower_nd2(Lower *lower, const char *kernel, Tensor *out, Tensor *a,
     copy_i32(params.n, nest.n, nest.rank);
     copy_i32(params.a, nest.stride[1], nest.rank);
     copy_i32(params.b, nest.stride[2], nest.rank);
+    copy_i32(params.every, nest.every, 3);
     Step *step = lower_step(lower, kernel, &params);
     nest_operands(&nest, step, tensor);
     return step;
@@ -273,6 +307,7 @@ void lower_select(Lower *lower, Tensor *out, Tensor *mask, Tensor *a, Tensor *b)
     copy_i32(params.a, nest.stride[1], nest.rank);
     copy_i32(params.b, nest.stride[2], nest.rank);
     copy_i32(params.c, nest.stride[3], nest.rank);
+    copy_i32(params.every, nest.every, 4);
     nest_operands(&nest,
                   lower_step(lower,
                              arena_printf(lower->arena, "select_%d",

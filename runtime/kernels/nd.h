@@ -39,17 +39,21 @@ typedef struct inlay_nd2_params {
     int32_t n[8];  /* sizes of the loops */
     int32_t a[8];  /* strides of operand 1, elements */
     int32_t b[8];  /* strides of operand 2 */
+    /* of an operand without that bit: units that have the same row of it, all of whose rows come
+     * again and again; 0: it is the same for all units */
+    int32_t every[3];
 } inlay_nd2_params;
 
 /* Three operands (Where). */
 typedef struct inlay_nd3_params {
-    int32_t rank;  /* loops of a unit, 1 .. 8, outermost first */
-    int32_t rows;  /* bit i: operand i has a row for each unit */
-    int32_t pixel; /* the loop from pixel to pixel, -1: none */
-    int32_t n[8];  /* sizes of the loops */
-    int32_t a[8];  /* strides of operand 1, elements */
-    int32_t b[8];  /* strides of operand 2 */
-    int32_t c[8];  /* strides of operand 3 */
+    int32_t rank;     /* loops of a unit, 1 .. 8, outermost first */
+    int32_t rows;     /* bit i: operand i has a row for each unit */
+    int32_t pixel;    /* the loop from pixel to pixel, -1: none */
+    int32_t n[8];     /* sizes of the loops */
+    int32_t a[8];     /* strides of operand 1, elements */
+    int32_t b[8];     /* strides of operand 2 */
+    int32_t c[8];     /* strides of operand 3 */
+    int32_t every[4]; /* as above */
 } inlay_nd3_params;
 
 /* Rows of operand i from r on that lie one after the other, `bytes` each, at most r1 - r. */
@@ -197,6 +201,17 @@ static inline void inlay_nest_start(void *const *base, const inlay_step *s,
         operand[k] = inlay_operand(base, s, k, rows, r);
 }
 
+/* Those of which some have a row for `every` units. */
+static inline void inlay_nest_repeat(void *const *base, const inlay_step *s,
+                                     int operands, const int32_t *every,
+                                     int32_t r, unsigned char **operand)
+{
+    int k;
+    for (k = 0; k < operands; k++)
+        if (every[k])
+            operand[k] = (unsigned char *)inlay_row(base, s, k, r / every[k]);
+}
+
 /* Makes a nest, of which rank and sizes are given, ready to run. */
 static inline void inlay_nest_set(inlay_nest *nest, const inlay_step *s,
                                   int operands, const int32_t *const *stride,
@@ -230,6 +245,7 @@ static inline int inlay_nd2(void *const *base, const inlay_step *s, int32_t r0,
         unsigned char *o[3];
         int32_t at[8] = { 0 };
         inlay_nest_start(base, s, 3, p->rows, r0, o);
+        inlay_nest_repeat(base, s, 3, p->every, r0, o);
         do
             inner(o[0], o[1], o[2], nest.n[nest.rank - 1], nest.in[1],
                   nest.in[2]);
@@ -257,6 +273,7 @@ static inline int inlay_nd3(void *const *base, const inlay_step *s, int32_t r0,
         unsigned char *o[4];
         int32_t at[8] = { 0 };
         inlay_nest_start(base, s, 4, p->rows, r0, o);
+        inlay_nest_repeat(base, s, 4, p->every, r0, o);
         do
             inner(o[0], o[1], o[2], o[3], nest.n[nest.rank - 1], nest.in);
         while (inlay_nest_next(&nest, at, o, 4));

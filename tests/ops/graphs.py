@@ -194,6 +194,25 @@ def read_turned(op, perm, index, **attributes):
     return model, [floats('x', size, range(60)), ints('at', index, flat)], [floats('y', shape, values)]
 
 
+def grid_and_anchors():
+    """A decoder: a number for each place, one for each anchor, one for each anchor's column, broadcast over rows of 5 pixels; the
+    sum of rows streams, so that no image is held."""
+    size = [1, 3, 4, 5, 2]
+    x = [float(i % 23) for i in range(120)]
+    grid, anchor, both = [float(i) for i in range(20)], [1.0, 2.0, 4.0], [float(i % 5) for i in range(12)]
+    want = []
+    for i, (_, a, r, c, _) in enumerate(itertools.product(*[range(n) for n in size])):
+        v = (grid[r * 5 + c] - x[i]) * anchor[a] + both[a * 4 + r]
+        want.append(-(v if v > 3.0 else x[i]))
+    nodes = [make_node('Neg', ['x'], ['a']), make_node('Add', ['a', 'grid'], ['b']), make_node('Mul', ['b', 'anchor'], ['c']),
+             make_node('Add', ['c', 'both'], ['d']), make_node('Greater', ['d', 'three'], ['e']), make_node('Neg', ['d'], ['f']),
+             make_node('Where', ['e', 'f', 'a'], ['y'])]
+    model = make_model(nodes, [make_value('x', F32, size)], [make_value('y', F32, size)],
+                       [floats('grid', [4, 5, 1], grid), floats('anchor', [1, 3, 1, 1, 1], anchor), floats('both', [3, 4, 1, 1], both),
+                        floats('three', [], [3.0])], 17)
+    return model, [floats('x', size, x)], [floats('y', size, want)]
+
+
 def best_by_box():
     """Scores by box, as a head of a detector gives them: turned for the suppression, and read again where it found them."""
     nodes = [make_node('Transpose', ['scores'], ['s1'], perm=[0, 2, 1]),
@@ -207,17 +226,26 @@ def best_by_box():
         floats('y', [4], [0.9, 0.3, 0.8, 0.2]), ints('chosen', [4, 3], [0, 0, 1, 0, 0, 2, 0, 1, 2, 0, 1, 0])]
 
 
-def holds_less(inlay, case, most):
-    """No tensor of the arena has more than so many bytes, else ''."""
+def analyzed(inlay, case):
+    """What the compiler says of a model, or why it does not."""
     with host.Work() as work:
         path = os.path.join(work, 'm.onnx')
         with open(path, 'wb') as f:
             f.write(case[0])
         status, text = host.run([inlay, 'analyze', path, '--json'], limit=60)
-    if status:
-        return 'status %d: %s' % (status, text)
-    held = [t['bytes'] for t in json.loads(text)['tensors'] if t['storage'] == 'arena']
+    assert not status, text
+    return json.loads(text)
+
+
+def holds_more(inlay, case, most):
+    """Says which tensor of the arena has more than so many bytes, else ''."""
+    held = [t['bytes'] for t in analyzed(inlay, case)['tensors'] if t['storage'] == 'arena']
     return '%d bytes are held' % max(held) if max(held, default=0) > most else ''
+
+
+def arena_above(inlay, case, most):
+    size = analyzed(inlay, case)['arena']['size']
+    return 'an arena of %d bytes' % size if size > most else ''
 
 
 TURNED = (('Gather', [2, 0, 1], [2], {'axis': 0}), ('Gather', [2, 0, 1], [2, 3], {'axis': 2}), ('Gather', [1, 2, 0], [3], {'axis': 1}),
@@ -255,8 +283,10 @@ def main():
     t.ok(carries_no_weights.__name__, not bad, bad)
     for op, perm, index, attributes in TURNED:
         case = read_turned(op, perm, index, **attributes)
-        bad = judge(o.inlay, case) or (index != [2, 3] or op == 'GatherND') and holds_less(o.inlay, case, 200)
+        bad = judge(o.inlay, case) or (index != [2, 3] or op == 'GatherND') and holds_more(o.inlay, case, 200)
         t.ok('%s of what is turned by %s, %s' % (op, perm, index), not bad, bad)
+    bad = judge(o.inlay, grid_and_anchors()) or arena_above(o.inlay, grid_and_anchors(), 400)
+    t.ok(grid_and_anchors.__name__, not bad, bad)
     bad = judge(o.inlay, best_by_box())
     t.ok(best_by_box.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):

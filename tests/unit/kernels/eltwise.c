@@ -90,6 +90,39 @@ static void rows_and_pixels(void **state)
     free(image), free(bias);
 }
 
+/* An operand of 2 rows, each for 3 units, and then again. */
+static void rows_that_come_again(void **state)
+{
+    (void)state;
+    enum { ROWS = 10, WIDTH = 3, C = 5, OWN = 2, EVERY = 3 };
+    float *image = rnd_floats(ROWS * WIDTH * C);
+    float *other = rnd_floats(OWN * WIDTH);
+    float y[ROWS * WIDTH * C];
+    const inlay_nd2_params p = { .rank = 2,
+                                 .rows = 3,
+                                 .pixel = 0,
+                                 .n = { WIDTH, C },
+                                 .a = { C, 1 },
+                                 .b = { 1, 0 },
+                                 .every = { 0, 0, EVERY } };
+    const size_t row = WIDTH * C * sizeof(float);
+    const inlay_ref ref[] = {
+        { .row = row, .cap = ROWS, .pix = C, .base = 0 },
+        { .row = row, .cap = ROWS, .pix = C, .base = 1 },
+        { .row = WIDTH * sizeof(float), .cap = OWN, .pix = 1, .base = 2 }
+    };
+    const inlay_step s = { inlay_mul_f32, &p, ref, ROWS, 0 };
+    void *base[] = { y, image, other };
+    assert_int_equal(s.run(base, &s, 7, ROWS), 0);
+    assert_int_equal(s.run(base, &s, 0, 7), 0);
+    for (int i = 0; i < ROWS * WIDTH * C; i++) {
+        const int r = i / (WIDTH * C) / EVERY % OWN;
+        assert_true(y[i] == image[i] * other[r * WIDTH + i / C % WIDTH]);
+    }
+    free(image);
+    free(other);
+}
+
 static void unary_rows(void **state)
 {
     (void)state;
@@ -249,9 +282,13 @@ static void edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broadcasts), cmocka_unit_test(rows_and_pixels),
-        cmocka_unit_test(unary_rows), cmocka_unit_test(on_its_own_operand),
-        cmocka_unit_test(functions),  cmocka_unit_test(bytes),
+        cmocka_unit_test(broadcasts),
+        cmocka_unit_test(rows_and_pixels),
+        cmocka_unit_test(rows_that_come_again),
+        cmocka_unit_test(unary_rows),
+        cmocka_unit_test(on_its_own_operand),
+        cmocka_unit_test(functions),
+        cmocka_unit_test(bytes),
         cmocka_unit_test(edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
