@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The average of an image that a 1x1 convolution made is that convolution of the average of its
- * operand: of one pixel. What squeezes an image into a vector (squeeze-and-excitation, the head of a
- * classifier) then reads what lies before the convolution, whose result need not be there as a
+ * operand: of one pixel. What squeezes an image into a vector (squeeze-and-excitation, the head of
+ * a classifier) then reads what lies before the convolution, whose result need not be there as a
  * whole: it is made row by row for who scales it. Requires: activations are nodes of their own;
  * NCHW. Ensures: same results but for rounding. */
 #include "ops/ops.h"
