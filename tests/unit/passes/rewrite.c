@@ -272,6 +272,42 @@ static void raised_to_what_is_held(void **state)
     world_close(&w);
 }
 
+static int64_t rows_of(const Tensor *product)
+{
+    return product->producer->in[1]->shape.dim[0];
+}
+
+/* Logits that are handed out in a narrower type are made some columns at a time, their bias with
+ * them; others as they were. */
+static void logits(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t rows[] = { 3, 2 };
+    const int64_t weights[] = { 2, 5000 };
+    const int64_t columns[] = { 5000 };
+    Tensor *x = input(&w, 2, rows);
+    Tensor *sum =
+        op(&w, "Gemm", x, counting(&w, 2, weights), counting(&w, 1, columns));
+    Tensor *y = unary(&w, "Cast", sum);
+    node_set_int(y->producer, "to", 10);
+    Tensor *all = binary(&w, "MatMul", x, counting(&w, 2, weights));
+    VEC_PUSH(&w.arena, &w.graph->output, all);
+    finish(&w, y);
+    pass_columns(w.graph);
+    assert_int_equal(count_op(&w, "Gemm"), 5);
+    assert_int_equal(count_op(&w, "Cast"), 5);
+    assert_int_equal(count_op(&w, "MatMul"), 1);
+    const Node *joined = y->producer;
+    assert_true(node_is(joined, "Concat"));
+    assert_int_equal(joined->in[4]->shape.dim[1], 5000 - 4 * 1024);
+    const Node *last = joined->in[4]->producer->in[0]->producer;
+    assert_int_equal(last->in[2]->shape.dim[0], 5000 - 4 * 1024);
+    assert_int_equal(rows_of(last->out[0]), 2);
+    world_close(&w);
+}
+
 /* What squeezes an image reads it in front of the 1x1 convolution that widens it. */
 static void squeezed(void **state)
 {
@@ -489,6 +525,7 @@ int main(void)
         cmocka_unit_test(channel_shuffle),
         cmocka_unit_test(head),
         cmocka_unit_test(flatten_stays),
+        cmocka_unit_test(logits),
         cmocka_unit_test(squeezed),
         cmocka_unit_test(squeezed_alone),
         cmocka_unit_test(raised),
