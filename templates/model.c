@@ -15,6 +15,7 @@ void MODEL_ON_STEP(int32_t step);
 #include "inlay_blob.h"
 #include "inlay_slices.h"
 #include "inlay_threads.h"
+#include "inlay_lengths.h"
 #include "kernels/pushed.h"
 //@ }
 #if MODEL_WEIGHTS_BYTES
@@ -103,6 +104,26 @@ static const inlay_split splits[] = {
 };
 
 #endif
+#if MODEL_HAS_LENGTHS
+/* Numbers of the steps that follow the lengths of a run: columns, each a table or the terms of a
+ * polynomial; of each step what follows which; and of each combination of lengths its steps. */
+//@ lengths {
+static const inlay_column columns[] = { { .table = NULL } };
+static const inlay_following following0[] = { { INLAY_TO_UNITS, 0, 0 } };
+static const inlay_follower follower0[] = { { 0, 0, 0 }, { 0, 0, 0 } };
+static const inlay_variant variants[] = {
+    { .step = steps, .follower = follower0, .following = following0, .steps = 1 },
+};
+static const inlay_length bounds[] = { { 1, 64 } };
+static const inlay_lengths model_lengths = {
+    .length = bounds,
+    .column = columns,
+    .variant = variants,
+    .lengths = 1,
+};
+//@ }
+
+#endif
 /* What can be known of the plan when this is compiled. */
 INLAY_ASSERT(model_types, sizeof(float) == 4 && sizeof(int64_t) == 8);
 #if MODEL_HAS_DOUBLES
@@ -124,6 +145,7 @@ PLACED(1, 0u, 12u, MODEL_ARENA_SIZE);
 #include "model_plan_check.h" /* `inlay compile --checks` writes it */
 #endif
 
+#if !MODEL_HAS_LENGTHS
 static const inlay_model model_steps = {
     .step = steps,
 #if MODEL_HAS_SEGMENTS
@@ -146,12 +168,14 @@ static const inlay_model model_steps = {
     .tags = check_tags,
 #endif
 };
+#endif
 
 /* What a run keeps on the stack. */
 typedef struct {
     void *base[BASES];
 //@ dims {
     int64_t out0_dims[2]; /* for a caller who gives no room for them */
+    int32_t dim[1];
 //@ }
 } model_frame;
 
@@ -224,6 +248,7 @@ static int take_values(model_frame *frame, const model_inputs *in, const model_o
     wrong |= missing(frame, BASE_OUT0, out->out0);
 #endif
     frame->base[BASE_OUT0_DIMS] = out->out0_dims ? out->out0_dims : frame->out0_dims;
+    frame->dim[0] = 1;
 //@ }
     return wrong ? MODEL_E_ARG : MODEL_OK;
 }
@@ -296,6 +321,27 @@ int model_push(model_memory *arena, const model_inputs *in, const model_outputs 
 }
 #endif
 #else
+#if MODEL_HAS_LENGTHS
+static int run_lengths(model_frame *frame, const model_outputs *out)
+{
+//@ room {
+    int64_t number[1];
+    int64_t params[1];
+    inlay_ref ref[1];
+//@ }
+    const inlay_lengths_room room = { number, params, ref };
+    const int error = inlay_run_lengths(&model_lengths, frame->dim, &room, frame->base);
+    const int variant = inlay_variant_at(&model_lengths, frame->dim);
+    if (error)
+        return error;
+    (void)variant;
+    (void)out;
+//@ results {
+//@ }
+    return MODEL_OK;
+}
+
+#else
 static int run_all(void *const *base)
 {
 #if MODEL_HAS_SEGMENTS
@@ -304,6 +350,7 @@ static int run_all(void *const *base)
     return inlay_run_steps(&model_steps, base);
 #endif
 }
+#endif
 
 #if MODEL_HAS_WEIGHTS
 int model_run_with(const void *weights, model_memory *arena, const model_inputs *in,
@@ -315,7 +362,11 @@ int model_run_with(const void *weights, model_memory *arena, const model_inputs 
         error = take_arena(&frame, arena);
     if (!error)
         error = take_values(&frame, in, out);
+#if MODEL_HAS_LENGTHS
+    return error ? error : run_lengths(&frame, out);
+#else
     return error ? error : run_all(frame.base);
+#endif
 }
 #if !MODEL_WEIGHTS_APART
 
@@ -331,7 +382,11 @@ int model_run(model_memory *arena, const model_inputs *in, const model_outputs *
     int error = take_arena(&frame, arena);
     if (!error)
         error = take_values(&frame, in, out);
+#if MODEL_HAS_LENGTHS
+    return error ? error : run_lengths(&frame, out);
+#else
     return error ? error : run_all(frame.base);
+#endif
 }
 #endif
 #endif

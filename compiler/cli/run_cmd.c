@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/per_step.h"
 #include "cli/results.h"
+#include "cli/run_lengths.h"
 #include "cli/value_files.h"
 #include "eval/eval.h"
 #include "onnx/tensor_file.h"
@@ -20,14 +21,8 @@ static size_t list_length(const char *const *list)
     return count;
 }
 
-static void **load_inputs(Compile *compile, const char *const *file)
-{
-    const Graph *graph = compile->graph;
-    return values_load(compile, &(Tensors){ graph->input.at, graph->input.n },
-                       file);
-}
-
-void **run_inputs(Compile *compile)
+/* The files of the inputs, as many as there are. */
+static const char *const *input_files(Compile *compile)
 {
     const char *const *file = (const char *const *)compile->options->input;
     const size_t count = compile->graph->input.n;
@@ -41,7 +36,19 @@ void **run_inputs(Compile *compile)
                 ".npz",
                 "the model has %zu %s, %zu were given", count,
                 count == 1 ? "input" : "inputs", given);
-    return load_inputs(compile, file);
+    return file;
+}
+
+static void **load_inputs(Compile *compile, const char *const *file)
+{
+    const Graph *graph = compile->graph;
+    return values_load(compile, &(Tensors){ graph->input.at, graph->input.n },
+                       file);
+}
+
+void **run_inputs(Compile *compile)
+{
+    return load_inputs(compile, input_files(compile));
 }
 
 /* Result i with the size that it has now. */
@@ -166,10 +173,10 @@ static void run_per_step(Compile *compile, const char *const *expected)
         fail_differs("a step does not make what is expected");
 }
 
-void cmd_run(Compile *compile)
+/* With what the files make of lengths within bounds. */
+static void run_model(Compile *compile)
 {
     const char *const *expected = (const char *const *)compile->options->expect;
-    compile_to(compile, STAGE_LAYOUT);
     if (list_length(expected) > graph_results(compile->graph))
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "the model has %zu results, %zu are expected",
@@ -185,6 +192,28 @@ void cmd_run(Compile *compile)
         print_outputs(compile, out);
     if (expected && !compare_results(compile, out, expected))
         fail_differs("a result is not what is expected");
+}
+
+static void run_one(void *context)
+{
+    LengthCompile *one = context;
+    run_model(&one->compile);
+}
+
+void cmd_run(Compile *compile)
+{
+    compile_to(compile, STAGE_READ);
+    if (!compile->lengths) {
+        compile_to(compile, STAGE_LAYOUT);
+        run_model(compile);
+        return;
+    }
+    LengthCompile *one = run_lengths(compile, input_files(compile));
+    Diag inner = { .out = diag_now->out };
+    const Status status = protect(&inner, run_one, one);
+    run_lengths_close(compile, one);
+    if (status)
+        fail_now(status);
 }
 
 /* ---- test ---- */
@@ -204,6 +233,38 @@ static const char **set_files(Arena *arena, const char *folder,
     return file;
 }
 
+typedef struct TestSet {
+    Compile *compile;
+    const char *const *in, *const *want;
+    bool right;
+} TestSet;
+
+static void run_set(void *context)
+{
+    TestSet *set = context;
+    void **in = load_inputs(set->compile, set->in);
+    set->right =
+        compare_results(set->compile, run(set->compile, in), set->want);
+}
+
+/* Each set may have lengths of its own. */
+static bool compare_set(Compile *compile, const char *const *in,
+                        const char *const *want)
+{
+    LengthCompile *one = run_lengths(compile, in);
+    TestSet set = {
+        .compile = one ? &one->compile : compile,
+        .in = in,
+        .want = want,
+    };
+    Diag inner = { .out = diag_now->out };
+    const Status status = protect(&inner, run_set, &set);
+    run_lengths_close(compile, one);
+    if (status)
+        fail_now(status);
+    return set.right;
+}
+
 static bool test_set(Compile *compile, const char *folder)
 {
     Arena *arena = &compile->arena;
@@ -218,8 +279,7 @@ static bool test_set(Compile *compile, const char *folder)
         fail_at(STATUS_NO_INPUT, LOC_NONE, NULL, "%s: there is no output_0.pb",
                 folder);
     pieces_print(&compile->results, "%s:\n", folder);
-    return compare_results(compile, run(compile, load_inputs(compile, in)),
-                           want);
+    return compare_set(compile, in, want);
 }
 
 /* The folder of the model's file, with its slash. */
@@ -235,7 +295,9 @@ void cmd_test(Compile *compile)
     const char *beside = folder_of(arena, compile->options->model);
     size_t sets = 0;
     size_t wrong = 0;
-    compile_to(compile, STAGE_LAYOUT);
+    compile_to(compile, STAGE_READ);
+    if (!compile->lengths)
+        compile_to(compile, STAGE_LAYOUT);
     for (;; sets++) {
         const char *folder =
             arena_printf(arena, "%stest_data_set_%zu", beside, sets);

@@ -171,12 +171,10 @@ static void *made(Arena *arena, const Tensor *tensor, const char *word)
 
 /* ---- files ---- */
 
-static void *load_one(Compile *compile, const Tensor *tensor, const char *path)
+static FileValues read_one(Compile *compile, const Tensor *tensor,
+                           const char *path)
 {
     Arena *arena = &compile->arena;
-    void *values = made(arena, tensor, path);
-    if (values)
-        return values;
     File *file = file_open(arena, path, LOAD_STREAM);
     const FileValues found = file_values(&(ValueFile){
         .arena = arena,
@@ -186,6 +184,16 @@ static void *load_one(Compile *compile, const Tensor *tensor, const char *path)
         .wanted = tensor,
     });
     file_close(file);
+    return found;
+}
+
+static void *load_one(Compile *compile, const Tensor *tensor, const char *path)
+{
+    Arena *arena = &compile->arena;
+    void *values = made(arena, tensor, path);
+    if (values)
+        return values;
+    const FileValues found = read_one(compile, tensor, path);
     return value_fit(arena, path, &found, tensor);
 }
 
@@ -222,6 +230,26 @@ static void *load_member(Compile *compile, const Npz *npz,
     const FileValues found =
         npz_read(arena, &compile->store, npz, member, &place);
     return value_fit(arena, place, &found, wanted->at[i]);
+}
+
+bool values_shape(Compile *compile, const Tensors *wanted,
+                  const char *const *file, size_t i, Shape *shape,
+                  const char **place)
+{
+    Arena *arena = &compile->arena;
+    FileValues found;
+    if (value_is_archive(arena, file[0])) {
+        const Npz *npz = npz_open(arena, file[0]);
+        const NpzMember *member = member_for(npz, wanted, i);
+        found = npz_read(arena, &compile->store, npz, member, place);
+    } else if (is_made(file[i])) {
+        return false;
+    } else {
+        found = read_one(compile, wanted->at[i], file[i]);
+        *place = file[i];
+    }
+    *shape = found.shape;
+    return true;
 }
 
 bool value_is_archive(Arena *arena, const char *word)

@@ -18,6 +18,11 @@ typedef struct Tensors {
  * there is no file, with 65 where it does not fit. */
 void **values_load(Compile *compile, const Tensors *wanted,
                    const char *const *file);
+/* The shape of what a file holds for tensor i, and what messages call the file; false: it is made
+ * up, of whatever shape is wanted. */
+bool values_shape(Compile *compile, const Tensors *wanted,
+                  const char *const *file, size_t i, Shape *shape,
+                  const char **place);
 /* Does the word name a .npz? */
 bool value_is_archive(Arena *arena, const char *word);
 /* Values of a file as the tensor's; `path` is what messages call it. */

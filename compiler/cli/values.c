@@ -52,7 +52,9 @@ void value_count(Arena *arena, const char *value)
 void value_dim(Arena *arena, const char *value)
 {
     char *name;
-    (void)value_read_dimension(value_divide(arena, value, &name));
+    LengthValue bounds;
+    if (!value_is_length(arena, value, &name, &bounds))
+        (void)value_read_dimension(value_divide(arena, value, &name));
 }
 
 void value_threads(Arena *arena, const char *value)

@@ -34,11 +34,14 @@ Text check_asserts(const Emitter *emitter)
 static void put_placed(Text *text, const Emitter *emitter, const Step *step,
                        const Operand *operand, const Tensor *root)
 {
-    text_print(text, "PLACED(%d, %" PRId64 "u, %" PRId64 "u, %s); /* ",
-               root->id, root->offset, operand_extent(operand, root),
+    const int number = emitter->first_step + step->index;
+    const char *variant =
+        emitter->first_step ? arena_printf(emitter->arena, "_%d", number) : "";
+    text_print(text, "PLACED(%d%s, %" PRId64 "u, %" PRId64 "u, %s); /* ",
+               root->id, variant, root->offset, operand_extent(operand, root),
                memory_macro(emitter, root->region));
     if (operand->scratch) {
-        text_print(text, "scratch of step %d: ", step->index);
+        text_print(text, "scratch of step %d: ", number);
         put_shape(text, root);
     } else {
         put_tensor(text, emitter, root);
@@ -46,12 +49,11 @@ static void put_placed(Text *text, const Emitter *emitter, const Step *step,
     text_put(text, " */\n");
 }
 
-Text check_places(const Emitter *emitter)
+static void put_places(Text *text, const Emitter *emitter)
 {
     const Program *program = emitter->program;
     const int ids = graph_root(program->graph)->next_id;
     bool *seen = NEW_ARRAY(emitter->arena, bool, ids + 1);
-    Text text = text_new(emitter->arena);
     for (size_t i = 0; i < program->step.n; i++) {
         const Step *step = program->step.at[i];
         for (int k = 0; k < step->n_operand; k++) {
@@ -60,9 +62,17 @@ Text check_places(const Emitter *emitter)
             if (!root || seen[root->id])
                 continue;
             seen[root->id] = true;
-            put_placed(&text, emitter, step, step->operand + k, root);
+            put_placed(text, emitter, step, step->operand + k, root);
         }
     }
+}
+
+Text check_places(const Emitter *emitter)
+{
+    Text text = text_new(emitter->arena);
+    Emitter own;
+    for (size_t v = 0; emitter_of_variant(emitter, v, &own); v++)
+        put_places(&text, &own);
     return text;
 }
 

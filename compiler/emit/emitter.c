@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/lengths.h"
+
 static void note_makers(Emitter *emitter, const Step *step)
 {
     for (int k = 0; k < step->n_operand; k++) {
@@ -29,9 +31,29 @@ Emitter emitter_new(const Program *program, const char *name, WeightsForm form)
         .model_sha256 = "",
         .maker = NEW_ARRAY(arena, const Step *, tensors + 1),
     };
+    if (program->lengths && program == program->lengths->all)
+        return emitter; /* ids are those of one variant */
     for (size_t i = 0; i < program->step.n; i++)
         note_makers(&emitter, program->step.at[i]);
     return emitter;
+}
+
+bool emitter_of_variant(const Emitter *emitter, size_t v, Emitter *own)
+{
+    const Lengths *lengths = emitter->program->lengths;
+    if (!lengths) {
+        *own = *emitter;
+        return !v;
+    }
+    if (v >= lengths->variant.n)
+        return false;
+    const Program *program = lengths->variant.at[v]->program;
+    *own = emitter_new(program, emitter->name, emitter->form);
+    own->grouped = emitter->grouped;
+    own->model_sha256 = emitter->model_sha256;
+    for (size_t i = 0; i < v; i++)
+        own->first_step += (int)lengths->variant.at[i]->program->step.n;
+    return true;
 }
 
 bool has_doubles(const Emitter *emitter)
@@ -96,7 +118,7 @@ void put_tensor(Text *text, const Emitter *emitter, const Tensor *tensor)
     if (name)
         put_quoted(text, name);
     else if (maker)
-        text_print(text, "made by step %d", maker->index);
+        text_print(text, "made by step %d", emitter->first_step + maker->index);
     else
         text_put(text, "constant");
     text_put(text, ": ");

@@ -15,11 +15,15 @@ typedef struct Emitter {
     WeightsForm form;
     const char *model_sha256; /* "": not asked for */
     bool slots;               /* the runtime's slots are asked for */
-    bool grouped;       /* one of several models that share a source file */
+    bool grouped; /* one of several models that share a source file */
+    int first_step; /* what the code calls its first step: variants have steps in a row */
     const Step **maker; /* by tensor: the first step that writes it, or NULL */
 } Emitter;
 
 Emitter emitter_new(const Program *program, const char *name, WeightsForm form);
+/* Of a model for lengths of each run the same for one of its variants; false: there are no more.
+ * Others have one, the model. */
+bool emitter_of_variant(const Emitter *emitter, size_t v, Emitter *own);
 
 static inline bool has_weights(const Emitter *emitter)
 {

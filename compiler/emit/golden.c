@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emit/interface.h"
+#include "emit/lengths.h"
 #include "eval/eval.h"
 
 /* What a test may take: multiplications, bytes that steps write, bytes of weights and of inputs
@@ -353,6 +354,7 @@ Text golden_inputs(const Golden *golden)
                    "    (void)r;\n    (void)%s_golden_next;\n"
                    "    in.none = NULL;\n",
                    emitter->name);
+    put_length_most(&text, emitter, "in");
     for (size_t i = 0; i < graph->input.n; i++) {
         text_print(&text,
                    "    in.in%zu = in%zu;\n"
@@ -372,7 +374,8 @@ Text golden_outputs(const Golden *golden)
     Text text = begin(golden);
     for (size_t i = 0; i < graph_results(graph); i++) {
         text_print(&text, "    out.out%zu = out%zu;\n", i, i);
-        if (graph->output.at[i]->dynamic)
+        if (graph->output.at[i]->dynamic ||
+            lengths_give_dims(golden->emitter, i))
             text_print(&text, "    out.out%zu_dims = NULL;\n", i);
     }
     return text;

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "emit/blob.h"
+#include "emit/lengths.h"
 #include "emit/seal.h"
+#include "ir/lengths.h"
 #include "ir/ram.h"
 #include "ir/words.h"
 
@@ -290,6 +292,7 @@ Text interface_sizes(const Emitter *emitter)
     const Values outputs = outputs_of(emitter);
     Text text = text_new(emitter->arena);
     put_memory_sizes(&text, emitter);
+    put_length_bounds(&text, emitter);
     put_ram(&text, emitter);
     put_origin(&text, emitter);
     put_weights(&text, emitter);
@@ -433,6 +436,7 @@ Text interface_inputs(const Emitter *emitter)
     Text text = text_new(emitter->arena);
     for (size_t i = 0; i < inputs.count; i++)
         put_member(&text, emitter, &inputs, i, "const ");
+    put_length_members(&text, emitter);
     if (!has_members(&inputs))
         text_put(&text,
                  "    const void *none; /* the model has no inputs */\n");
@@ -446,7 +450,7 @@ Text interface_outputs(const Emitter *emitter)
     for (size_t i = 0; i < outputs.count; i++) {
         const Tensor *tensor = outputs.tensor[i];
         put_member(&text, emitter, &outputs, i, "");
-        if (tensor->dynamic)
+        if (tensor->dynamic || lengths_give_dims(emitter, i))
             text_print(&text,
                        "    int64_t *out%zu_dims;    /* gets the %d real "
                        "dimensions; may be NULL */\n",
@@ -498,6 +502,9 @@ Text interface_dims(const Emitter *emitter)
                        "    int64_t out%zu_dims[%d]; /* for a caller who gives "
                        "no room for them */\n",
                        i, outputs.tensor[i]->shape.rank);
+    if (has_lengths(emitter))
+        text_print(&text, "    int32_t dim[%d]; /* the lengths of the run */\n",
+                   emitter->program->lengths->n);
     return text;
 }
 
@@ -556,6 +563,7 @@ Text interface_values(const Emitter *emitter)
     put_structure(&text, emitter, &outputs);
     put_pointers(&text, &inputs);
     put_pointers(&text, &outputs);
+    put_length_values(&text, emitter);
     if (!put_dims(&text, &outputs) && !has_buffers(emitter))
         text_put(&text, "    (void)frame;\n");
     return text;

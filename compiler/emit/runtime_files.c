@@ -53,6 +53,8 @@ static void add_files(RuntimeUse *use, const Emitter *emitter)
         add_file(use, "inlay_slices.h");
     if (program->plan.threads)
         add_file(use, "inlay_threads.h");
+    if (program->lengths)
+        add_file(use, "inlay_lengths.h");
     for (size_t i = 0; i < program->step.n; i++)
         add_file(use, program->step.at[i]->kernel->file);
 }
@@ -61,7 +63,8 @@ void runtime_add(RuntimeUse *use, const Emitter *emitter)
 {
     const Program *program = emitter->program;
     add_files(use, emitter);
-    for (size_t i = 0; i < program->step.n; i++)
+    /* Of lines of any length all tiles have fast code. */
+    for (size_t i = 0; !program->lengths && i < program->step.n; i++)
         tiles_of_step(program->step.at[i], &use->tiles);
     use->math = use->math || table_needs_math(emitter);
     use->slots = use->slots || has_slots(emitter);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emit/interface.h"
+#include "emit/lengths.h"
 
 /* float, double, uint8_t ... int64_t */
 static const char *rust_type(Arena *arena, DType dtype)
@@ -93,6 +94,7 @@ Text rust_inputs(const Emitter *emitter)
     Text text = text_new(emitter->arena);
     for (size_t i = 0; i < graph->input.n; i++)
         put_member(&text, graph->input.at[i], "in", i);
+    put_length_fields(&text, emitter);
     if (graph->input.n == graph->state.n)
         text_put(&text, "    pub none: *const c_void,\n");
     return text;
@@ -105,7 +107,7 @@ Text rust_outputs(const Emitter *emitter)
     for (size_t i = 0; i < graph_results(graph); i++) {
         const Tensor *tensor = graph->output.at[i];
         put_member(&text, tensor, "out", i);
-        if (tensor->dynamic)
+        if (tensor->dynamic || lengths_give_dims(emitter, i))
             text_print(&text,
                        "    /// Gets the real dimensions; may be NULL.\n"
                        "    pub out%zu_dims: *mut i64,\n",

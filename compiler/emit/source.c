@@ -8,13 +8,14 @@
 #include "emit/check_tables.h"
 #include "emit/group.h"
 #include "emit/interface.h"
+#include "emit/lengths.h"
 #include "emit/own_names.h"
 #include "emit/seal.h"
 #include "emit/tables.h"
 #include "emit/template.h"
 
-/* Most conditions of the templates, and their end. */
-enum { CONDITIONS = 24 };
+/* Most conditions and sections of the templates, and their end. */
+enum { CONDITIONS = 25, SECTIONS = 24 };
 
 static Text about(const Emitter *emitter)
 {
@@ -115,25 +116,35 @@ static void write_header(const Emitter *emitter, Output *output,
     write_filled(emitter, output, filling, "model.h", ".h");
 }
 
+/* The tables of steps; behind them others follow. */
+static Section *put_tables(const Emitter *emitter, Section *to)
+{
+    const StepTables tables = table_steps(emitter);
+    const SegmentTables segments = table_segments(emitter);
+    const LengthTables lengths = table_lengths(emitter);
+    const Section sections[] = {
+        { "bases", table_bases(emitter) }, { "tables", tables.tables },
+        { "steps", tables.steps },         { "lists", segments.lists },
+        { "segments", segments.segments }, { "splits", table_splits(emitter) },
+        { "lengths", lengths.tables },     { "room", lengths.room },
+        { "results", lengths.results },    { "counts", table_counts(emitter) },
+    };
+    memcpy(to, sections, sizeof sections);
+    return to + sizeof sections / sizeof *sections;
+}
+
 /* `use`: what it takes of the runtime; NULL: the file that includes it does. */
 static void write_code(const Emitter *emitter, Output *output,
                        const Filling *common, const RuntimeUse *use)
 {
-    const StepTables tables = table_steps(emitter);
-    const SegmentTables segments = table_segments(emitter);
+    Section all[SECTIONS];
+    Section *to = put_tables(emitter, all);
     const Section sections[] = {
         { "about", about(emitter) },
         { "includes", includes(emitter, use) },
-        { "bases", table_bases(emitter) },
         { "seal", seal(emitter) },
-        { "tables", tables.tables },
-        { "steps", tables.steps },
-        { "lists", segments.lists },
-        { "segments", segments.segments },
-        { "splits", table_splits(emitter) },
         { "asserts", check_asserts(emitter) },
         { "places", check_places(emitter) },
-        { "counts", table_counts(emitter) },
         { "dims", interface_dims(emitter) },
         { "regions", interface_regions(emitter) },
         { "lenders", interface_lenders(emitter) },
@@ -142,8 +153,11 @@ static void write_code(const Emitter *emitter, Output *output,
         { "reset", interface_reset(emitter) },
         { NULL, { 0 } },
     };
+    const size_t count = sizeof sections / sizeof *sections;
+    assert((size_t)(to - all) + count <= SECTIONS);
+    memcpy(to, sections, sizeof sections);
     Filling filling = *common;
-    filling.section = sections;
+    filling.section = all;
     write_own(emitter, output, filling, "model.c", use ? ".c" : ".inc.h");
 }
 
@@ -229,6 +243,7 @@ static void put_conditions(const Emitter *emitter, Condition *all)
         { "MODEL_INPUTS_STAY", program->plan.preserve_input },
         { "MODEL_OUTPUTS_INSIDE", outputs_inside(emitter) },
         { "MODEL_GROUPED", emitter->grouped },
+        { "MODEL_HAS_LENGTHS", has_lengths(emitter) },
         { "MODEL_BORROWS", program->lender.n != 0 },
         { NULL, false },
     };

@@ -316,9 +316,9 @@ static int first_like(Arena *arena, Map *seen, const char *key, int number)
 }
 
 /* 0: Conv "conv1" */
-static void put_step(Text *text, const Step *step)
+static void put_step(Text *text, const Emitter *emitter, const Step *step)
 {
-    text_print(text, "%d: ", step->index);
+    text_print(text, "%d: ", emitter->first_step + step->index);
     text_comment(text, step_name(step));
     if (step->node && *step->node->name) {
         text_put(text, " \"");
@@ -346,11 +346,12 @@ static void put_shapes(Text *text, const Step *step)
         text_print(text, " to %s", shape_text(text->arena, &out->shape));
 }
 
-static void put_step_row(Text *text, const Step *step, int params, int operands)
+static void put_step_row(Text *text, const Emitter *emitter, const Step *step,
+                         int params, int operands)
 {
     const int32_t backward = step_backward(step);
     text_put(text, "    /* ");
-    put_step(text, step);
+    put_step(text, emitter, step);
     put_shapes(text, step);
     text_print(text, " */\n    { .run = inlay_%s, .params = &params%d",
                step->kernel->name, params);
@@ -380,15 +381,15 @@ static void add_step(StepWriter *writer, const Step *step)
     const char *fields = table_params(arena, step).at;
     const char *places = operands_text(emitter, step, false).at;
     const char *key = arena_printf(arena, "%s %s", type, fields);
-    const int index = step->index;
+    const int index = emitter->first_step + step->index;
     const int params = first_like(arena, &writer->params, key, index);
     const int operands = first_like(arena, &writer->operands, places, index);
     const bool own_operands = operands == index && step->n_operand;
-    put_step_row(&writer->made.steps, step, params, operands);
+    put_step_row(&writer->made.steps, emitter, step, params, operands);
     if (params != index && !own_operands)
         return;
     text_put(text, "/* Step ");
-    put_step(text, step);
+    put_step(text, emitter, step);
     text_put(text, " */\n");
     if (params == index)
         text_print(text, "static const inlay_%s_params params%d = {\n%s\n};\n",
@@ -417,23 +418,30 @@ static void put_own(Text *text, const Emitter *emitter, const Step *step)
     text_put(text, "};\n\n");
 }
 
+static void add_steps(StepWriter *writer)
+{
+    const Program *program = writer->emitter->program;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        add_step(writer, step);
+        if (step->split)
+            put_own(&writer->made.tables, writer->emitter, step);
+    }
+}
+
 StepTables table_steps(const Emitter *emitter)
 {
     Arena *arena = emitter->arena;
-    const Program *program = emitter->program;
+    Emitter own;
     StepWriter writer = {
-        .emitter = emitter,
+        .emitter = &own,
         .params = map_new(arena),
         .operands = map_new(arena),
         .made = { text_new(arena), text_new(arena) },
     };
-    for (size_t i = 0; i < program->step.n; i++) {
-        const Step *step = program->step.at[i];
-        add_step(&writer, step);
-        if (step->split)
-            put_own(&writer.made.tables, emitter, step);
-    }
-    if (!program->step.n)
+    for (size_t v = 0; emitter_of_variant(emitter, v, &own); v++)
+        add_steps(&writer);
+    if (!writer.made.steps.n)
         text_put(&writer.made.steps, "    { .units = 0 }\n");
     return writer.made;
 }

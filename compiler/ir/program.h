@@ -208,6 +208,8 @@ typedef struct Program {
     VEC(const char *) lender;
     struct File *code;    /* they, as they lie; NULL: there are none */
     char code_sha256[65]; /* of them */
+    /* that runs are given within bounds; NULL: all sizes are fixed (ir/lengths.h) */
+    struct Lengths *lengths;
     Plan plan;
 } Program;
 

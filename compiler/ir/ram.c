@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ir/lengths.h"
 
 /* A column of the table: a family of targets. */
 typedef struct StackFamily {
@@ -124,10 +125,13 @@ static int64_t stack_bytes(const Program *program)
 {
     const char *name = program->plan.segment.n ? "run_streams" : "run";
     const int64_t around = kernel_stack(name, program->family);
-    const int64_t kernel = deepest_kernel(program);
+    const int64_t kernel =
+        deepest_kernel(program->lengths ? program->lengths->all : program);
     if (around < 0 || kernel < 0)
         return -1;
-    const int64_t bytes = around + frame_bytes(program) + kernel;
+    const int64_t lengths =
+        program->lengths ? lengths_stack(program->lengths) : 0;
+    const int64_t bytes = around + frame_bytes(program) + lengths + kernel;
     return i64_ceil_div(bytes, STACK_ALIGN) * STACK_ALIGN;
 }
 

@@ -193,8 +193,9 @@ bool recipe_same(const Recipe *a, const Recipe *b);
 
 /* Keys by which equal recipes are found without comparing each with each, and without reading: of
  * recipes with equal KEY_FORM the same is done to sources of the same sizes, with equal KEY_PLACE
- * to the same sources. */
-typedef enum RecipeKey { KEY_FORM, KEY_PLACE } RecipeKey;
+ * to the same sources. KEY_ORIGIN is KEY_PLACE for recipes of different compiles of the same files:
+ * what lies in no file of the user's is read. */
+typedef enum RecipeKey { KEY_FORM, KEY_PLACE, KEY_ORIGIN } RecipeKey;
 void recipe_key(Store *store, const Recipe *recipe, RecipeKey level,
                 char key[65]);
 

@@ -240,12 +240,35 @@ static void add_place(Walk *walk, Source *source)
     }
 }
 
+static void add_payload(Walk *walk, Source *source);
+
+static void add_origin(Walk *walk, Source *source)
+{
+    const File *file = source->file;
+    add_kind(walk, source);
+    if (!file || file == walk->store->spill || source->later) {
+        walk->at = 0;
+        add_payload(walk, source);
+        return;
+    }
+    sha256_add(walk->hash, file->path, strlen(file->path) + 1);
+    for (int i = 0; i < source->spans; i++) {
+        add_number(walk->hash, (int64_t)source->span[i].offset);
+        add_number(walk->hash, (int64_t)source->span[i].length);
+    }
+}
+
 void recipe_key(Store *s, const Recipe *recipe, RecipeKey level, char key[65])
 {
+    static void (*const visits[])(Walk *, Source *) = {
+        [KEY_FORM] = add_kind,
+        [KEY_PLACE] = add_place,
+        [KEY_ORIGIN] = add_origin,
+    };
     Sha256 h;
-    Walk walk = { .visit = level == KEY_FORM ? add_kind : add_place,
-                  .store = s,
-                  .hash = &h };
+    Walk walk = {
+        .visit = visits[level], .store = s, .hash = &h, .until = UINT64_MAX
+    };
     sha256_begin(&h);
     add_number(&h, recipe_bytes(recipe));
     add_number(&h, (recipe->form ? 1 : 0) + (recipe->join ? 2 : 0));

@@ -12,6 +12,7 @@
 #include "emit/group.h"
 #include "emit/weights.h"
 #include "ops/lower_graph.h"
+#include "pipeline/lengths.h"
 #include "pipeline/limits.h"
 #include "pipeline/plan_options.h"
 #include "pipeline/read.h"
@@ -50,11 +51,16 @@ static void check(Compile *compile)
 {
     plan_check(compile->program);
     bounds_check_planned(compile->program);
+    lengths_follow(compile);
 }
 
 static void layout(Compile *compile)
 {
     const uint64_t compared = compile->estimate ? WEIGHTS_LITTLE : UINT64_MAX;
+    if (compile->lengths) {
+        lengths_layout(compile);
+        return;
+    }
     if (compile->options->weights == WEIGHTS_BLOB)
         weights_layout_blob(compile->program);
     else if (compile->group)
@@ -94,8 +100,11 @@ enum { DEFAULT_WINDOW = 3 << 20 };
 
 void compile_open(Compile *compile, const Options *options)
 {
+    static const CompileCalls calls = { compile_open, compile_to,
+                                        compile_close };
     const long long *budget = options->max_memory;
     *compile = (Compile){
+        .call = &calls,
         .options = options,
         .clock = { .running = STAGES },
         .io_before = io_count(),

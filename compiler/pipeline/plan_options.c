@@ -122,6 +122,13 @@ static int64_t arena_limit(const Options *options)
     return options->arena_limit ? i64_max(*options->arena_limit, 1) : 0;
 }
 
+/* Streams are lists of rows, whose number is not known. */
+static PlanLevel level_of_lengths(const Compile *compile, PlanLevel asked)
+{
+    const PlanLevel most = compile->each_apart ? PLAN_ORDER : PLAN_OVERLAP;
+    return asked && asked < most ? asked : most;
+}
+
 PlanOptions plan_options(Compile *compile)
 {
     const Options *options = compile->options;
@@ -135,6 +142,9 @@ PlanOptions plan_options(Compile *compile)
         .goal = (PlanGoal)options->optimize,
         .effort = (int32_t)value_read_effort(options->effort),
     };
+    if (compile->lengths || compile->apart)
+        plan.level = level_of_lengths(compile, plan.level);
+    plan.as_lowered = compile->lengths || compile->apart;
     if (options->threads) {
         const ThreadsValue value = value_read_threads(options->threads);
         plan.threads = value.threads;

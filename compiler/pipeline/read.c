@@ -5,6 +5,7 @@
 #include "pipeline/constants.h"
 #include "pipeline/cut.h"
 #include "pipeline/io_forms.h"
+#include "pipeline/lengths.h"
 #include "pipeline/overrides.h"
 #include "pipeline/rewrite.h"
 
@@ -69,6 +70,7 @@ static const Graph *whole_graph(Compile *compile)
 
 void read_model(Compile *compile)
 {
+    lengths_begin(compile);
     if (compile->options->from && *compile->options->from)
         compile->whole = whole_graph(compile);
     read_graph(compile);

@@ -31,9 +31,20 @@ typedef struct StageClock {
 } StageClock;
 
 typedef struct Group Group;
+typedef struct Lengths Lengths;
+
+typedef struct Compile Compile;
+
+/* The calls of pipeline/compile.h, for a stage that compiles the model again. */
+typedef struct CompileCalls {
+    void (*open)(Compile *compile, const Options *options);
+    void (*to)(Compile *compile, Stage last);
+    void (*close)(Compile *compile);
+} CompileCalls;
 
 /* A compile under way: everything it owns. */
-typedef struct Compile {
+struct Compile {
+    const CompileCalls *call;
     const Options *options;
     Group
         *group; /* of several models of one folder; NULL: it is the only one */
@@ -46,13 +57,19 @@ typedef struct Compile {
     /* --shape, and what was settled besides; NULL: nothing was */
     const char **shape;
     Program *program; /* from STAGE_LOWER on */
-    Output *out;      /* from STAGE_WRITE on; the group's where there is one */
-    Pieces results;   /* for standard output, once the command has succeeded */
-    bool estimate;    /* payloads are not read to tell equal ones */
+    /* --dim T=1..64: lengths that runs are given, and the options with their bounds; else NULL */
+    Lengths *lengths;
+    const Options *bounded;
+    /* the program is one of those, for some of the lengths; and each of its results has a place
+     * of its own */
+    bool apart, each_apart;
+    Output *out;    /* from STAGE_WRITE on; the group's where there is one */
+    Pieces results; /* for standard output, once the command has succeeded */
+    bool estimate;  /* payloads are not read to tell equal ones */
     StageClock clock;
     char model_sha256[65]; /* "": not asked for */
     char weights_sha256[65];
     IoCount io_before; /* what other compiles of this thread read and wrote */
-} Compile;
+};
 
 #endif

@@ -43,6 +43,25 @@ int64_t value_read_dimension(const char *text)
     return dimension;
 }
 
+bool value_is_length(Arena *arena, const char *text, char **symbol,
+                     LengthValue *value)
+{
+    int64_t least, most;
+    const char *number = value_divide(arena, text, symbol);
+    if (!strstr(number, ".."))
+        return false;
+    const char *end = number_read(number, INT32_MAX, &least);
+    if (!end || strncmp(end, "..", 2))
+        end = NULL;
+    if (end)
+        end = number_read(end + 2, INT32_MAX, &most);
+    if (!end || *end || least > most)
+        fail_at(STATUS_USAGE, LOC_NONE, "two numbers, like --dim T=1..64",
+                "\"%s\" are no bounds of a length", number);
+    *value = (LengthValue){ (int32_t)least, (int32_t)most };
+    return true;
+}
+
 int64_t value_read_effort(const char *text)
 {
     int64_t times = 1;

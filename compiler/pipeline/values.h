@@ -12,6 +12,13 @@ Shape value_read_shape(const char *text);
 /* The same again as text, with N for what is open. */
 const char *value_shape_text(Arena *arena, const Shape *shape);
 int64_t value_read_dimension(const char *text);
+/* The bounds of a length: T=1..64. */
+typedef struct LengthValue {
+    int32_t least, most;
+} LengthValue;
+/* Is it one, and no single number? */
+bool value_is_length(Arena *arena, const char *text, char **symbol,
+                     LengthValue *value);
 /* --effort in tenths of the usual work: 0 is one, NULL as 1. */
 int64_t value_read_effort(const char *text);
 /* --threads N[:WORK]. */

@@ -10,7 +10,9 @@
 #include "emit/report.h"
 #include "emit/source.h"
 #include "emit/weights.h"
+#include "ir/lengths.h"
 #include "ops/lower_graph.h"
+#include "pipeline/lengths.h"
 #include "pipeline/model_name.h"
 #include "pipeline/stats.h"
 
@@ -51,8 +53,10 @@ void write_source(Compile *compile)
         .slots = options->slots,
         .group = compile->group,
     };
-    emit_source(compile->program, compile->out, &facts);
-    weights_emit(compile->program, compile->out, name, form, !options->no_hash,
+    Program *program =
+        compile->lengths ? compile->lengths->all : compile->program;
+    emit_source(program, compile->out, &facts);
+    weights_emit(program, compile->out, name, form, !options->no_hash,
                  compile->weights_sha256);
     build_files_emit(compile->program, compile->out, &facts,
                      (unsigned)options->emit);
@@ -78,6 +82,7 @@ ManifestFacts manifest_facts(Compile *compile)
         .target = options->target,
         .shape = compile->shape ? compile->shape : options->shape,
         .dim = options->dim,
+        .variant_dim = compile->lengths ? lengths_dims(compile) : NULL,
         .from = options->from,
         .to = options->to,
         .constant = options->constant,

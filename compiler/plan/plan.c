@@ -172,6 +172,8 @@ static Program choose_steps(const Program *given, const PlanOptions *opt)
 {
     if (opt->level < PLAN_ORDER)
         return *given;
+    if (opt->as_lowered)
+        return candidate_order(given, opt);
     const int64_t work = plan_budget(opt).copies;
     const Program affine = candidate_affine(given, opt);
     const Program copied = copies_choose(&affine, candidate_peak, opt, work);

@@ -51,6 +51,8 @@ typedef struct PlanOptions {
     int32_t threads;
     int64_t split_work; /* multiplications below which a step is not split */
     bool slices; /* the run stops after so many units, and goes on later */
+    /* The steps stay as lowered: others with other sizes take their order and their places. */
+    bool as_lowered;
     /* Instead of one arena; what does not fit fails with 1. */
     const Region *region;
     int regions;
