@@ -6,8 +6,12 @@
 #include "base/json_memory.h"
 #include "base/progress.h"
 #include "base/size.h"
+#include "bounds/bounds.h"
 #include "cli/options.h"
+#include "ir/follow.h"
 #include "ops/lower_graph.h"
+#include "pipeline/lengths.h"
+#include "pipeline/values.h"
 #include "prove/bound.h"
 #include "prove/check.h"
 #include "prove/impose.h"
@@ -208,32 +212,188 @@ static _Noreturn void fail_objection(const Objection *objection, Loc loc)
         objection->row, operand->tensor->name, objection->byte, objection->why);
 }
 
+static LowerOptions lower_options(const Claim *claim, bool any_rows)
+{
+    return (LowerOptions){
+        .family = claim->family,
+        .narrow = claim->narrow,
+        .winograd = claim->winograd,
+        .any_rows = any_rows,
+    };
+}
+
+/* The claim's plan on the model's steps, replayed. */
+static void judge_plan(Program *program, const Claim *claim, Loc loc)
+{
+    claim_impose(program, claim, loc.file);
+    claim_reach(program, claim, loc.file);
+    const Objection objection = plan_object(program);
+    if (objection.why)
+        fail_objection(&objection, loc);
+}
+
+/* ---- lengths that runs are given ---- */
+
+/* The compile knows the lengths as the command line would give them. */
+static void take_lengths(Compile *compile, const Claim *claim, Loc loc)
+{
+    Arena *arena = &compile->arena;
+    VEC(const char *) dim = { 0 };
+    for (const char **text = claim->dim; *text; text++) {
+        char *symbol;
+        const char *own = *text;
+        (void)value_divide(arena, own, &symbol);
+        for (size_t i = 0; i < claim->length.n; i++) {
+            const ClaimLength *length = claim->length.at + i;
+            if (!strcmp(length->symbol, symbol))
+                own = arena_printf(arena, "%s=%" PRId32 "..%" PRId32, symbol,
+                                   length->least, length->most);
+        }
+        VEC_PUSH(arena, &dim, own);
+    }
+    VEC_PUSH(arena, &dim, NULL);
+    Options *bounded =
+        arena_copy(arena, compile->options, sizeof *compile->options);
+    bounded->dim = dim.at;
+    compile->options = bounded;
+    lengths_begin(compile);
+    if (!compile->lengths ||
+        lengths_combinations(compile->lengths) != (int64_t)claim->variant_of.n)
+        fail_at(STATUS_CONFIG, loc, NULL, "its lengths are not its options'");
+}
+
+typedef struct LengthProof {
+    Compile *compile;
+    const Claim *claim;
+    Loc loc;
+    int32_t variant;
+    int32_t first; /* the combination that the variant's plan is of */
+    Lead *lead;
+    LengthCompile *one; /* under way */
+} LengthProof;
+
+static LengthCompile *open_at(const LengthProof *proof, int32_t combination)
+{
+    LengthCompile *one =
+        lengths_open(proof->compile, combination, STAGE_PASSES);
+    const LowerOptions options = lower_options(proof->claim, true);
+    one->compile.program = lower_graph(one->compile.graph, &options);
+    return one;
+}
+
+/* Another combination has the steps of the variant's first, and its plan holds. */
+static void prove_member(void *context)
+{
+    const LengthProof *proof = context;
+    Program *program = proof->one->compile.program;
+    OtherConstants others = { 0 };
+    const char *why = follow_lead(proof->lead, program, &others);
+    if (why)
+        fail_at(STATUS_LIMIT, proof->loc, NULL, "%s", why);
+    bounds_check_planned(program);
+    const Objection objection = plan_object(program);
+    if (objection.why)
+        fail_objection(&objection, proof->loc);
+}
+
+static void prove_combination(LengthProof *proof, int32_t combination)
+{
+    Diag inner = { .out = diag_now->out };
+    proof->one = open_at(proof, combination);
+    const Status status = protect(&inner, prove_member, proof);
+    lengths_close(proof->compile, proof->one);
+    if (!status)
+        return;
+    note_at(proof->loc, "this is at %s",
+            lengths_text(proof->compile->lengths, combination));
+    fail_now(status);
+}
+
+static void prove_members(void *context)
+{
+    LengthProof *proof = context;
+    const Claim *claim = proof->claim;
+    Program *program =
+        proof->variant ? proof->one->compile.program : proof->compile->program;
+    Lead lead = lead_of(&proof->compile->arena, program);
+    if (proof->variant)
+        judge_plan(program, claim->variant.at[proof->variant], proof->loc);
+    if (claim->variant.at[proof->variant]->size > claim->size)
+        fail_at(STATUS_LIMIT, proof->loc, NULL,
+                "variants[%d] has a larger arena than the model",
+                proof->variant - 1);
+    proof->lead = &lead;
+    for (int32_t i = proof->first; i-- > 0;)
+        if (claim->variant_of.at[i] == proof->variant)
+            prove_combination(proof, i);
+}
+
+/* Each variant by the plan of its greatest combination; the others follow that. */
+static void prove_variant(LengthProof *proof)
+{
+    const Claim *claim = proof->claim;
+    int32_t first = (int32_t)claim->variant_of.n;
+    while (first-- > 0)
+        if (claim->variant_of.at[first] == proof->variant)
+            break;
+    if (first < 0)
+        fail_at(STATUS_LIMIT, proof->loc, NULL, "variant %d has no lengths",
+                proof->variant);
+    if (!proof->variant && first + 1 < (int32_t)claim->variant_of.n)
+        fail_at(STATUS_LIMIT, proof->loc, NULL,
+                "the greatest lengths are not of the first variant");
+    proof->first = first;
+    if (!proof->variant) {
+        prove_members(proof);
+        return;
+    }
+    Diag inner = { .out = diag_now->out };
+    LengthCompile *one = open_at(proof, first);
+    proof->one = one;
+    const Status status = protect(&inner, prove_members, proof);
+    lengths_close(proof->compile, one);
+    if (status)
+        fail_now(status);
+}
+
+static void prove_lengths(Compile *compile, const Claim *claim, Loc loc)
+{
+    const Options *options = compile->options;
+    LengthProof proof = { .compile = compile, .claim = claim, .loc = loc };
+    take_lengths(compile, claim, loc);
+    for (size_t v = 0; v < claim->variant.n; v++) {
+        proof.variant = (int32_t)v;
+        prove_variant(&proof);
+    }
+    compile->options = options;
+}
+
 void cmd_prove(Compile *compile)
 {
     const char *path = compile->options->manifest;
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
     const Claim *claim = read_claim(compile, path);
+    const bool lengths = claim->length.n != 0;
     Options taken;
     open_model(compile, claim, &taken, loc);
     progress_doing("proving the plan");
-    const LowerOptions lower_options = {
-        .family = claim->family,
-        .narrow = claim->narrow,
-        .winograd = claim->winograd,
-    };
-    compile->program = lower_graph(compile->graph, &lower_options);
-    claim_impose(compile->program, claim, path);
-    claim_reach(compile->program, claim, path);
-    const Objection objection = plan_object(compile->program);
-    if (objection.why)
-        fail_objection(&objection, loc);
+    const LowerOptions options = lower_options(claim, lengths);
+    compile->program = lower_graph(compile->graph, &options);
+    judge_plan(compile->program, claim, loc);
     const int64_t bound = plan_lower_bound(compile->program);
     judge_bound(claim, bound, loc);
     const int64_t schedules = judge_schedules(compile->program, claim, loc);
+    if (lengths)
+        prove_lengths(compile, claim, loc);
     if (compile->options->json) {
         print_json(compile, claim, bound, schedules);
         return;
     }
     print_verdict(compile, claim, bound);
     print_schedules(compile, claim, schedules);
+    if (lengths)
+        pieces_print(&compile->results,
+                     "the same for each of %zu lengths or combinations of "
+                     "them, in %zu variants\n",
+                     claim->variant_of.n, claim->variant.n);
 }

@@ -21,6 +21,7 @@ struct Lower {
     int pack_width;       /* channels in a block of packed float weights */
     bool narrow;          /* weights stay in the type of the file */
     bool winograd; /* 3x3 convolutions may compute on transformed tiles */
+    bool any_rows; /* one row of a product is taken as many are */
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */

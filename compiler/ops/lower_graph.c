@@ -204,6 +204,7 @@ Program *lower_graph(Graph *g, const LowerOptions *options)
         .pack_width = options->family->float_width,
         .narrow = options->narrow,
         .winograd = options->winograd && options->family->float_vectors,
+        .any_rows = options->any_rows,
     };
     check_graph(g);
     settle_words(g);

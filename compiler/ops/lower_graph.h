@@ -9,6 +9,8 @@ typedef struct LowerOptions {
     const Family *family; /* how weights are packed */
     bool narrow;          /* weights stay in the type of the file */
     bool winograd; /* 3x3 convolutions may compute on transformed tiles */
+    /* weights of products are packed in the same way for one row as for many */
+    bool any_rows;
 } LowerOptions;
 
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their

@@ -135,8 +135,8 @@ static void pack_for(Lower *lower, const Node *node, Packed *packed,
                      const Recipe *matrix, bool transposed, float alpha)
 {
     const int width = lower->pack_width;
-    packed->dense =
-        is_small(node, packed) && !weights_are_narrow(lower, matrix);
+    packed->dense = !lower->any_rows && is_small(node, packed) &&
+                    !weights_are_narrow(lower, matrix);
     if (packed->dense)
         lower->pack_width = SMALL_WIDTH;
     packed->weights = pack_matrix(lower, matrix, transposed, alpha);

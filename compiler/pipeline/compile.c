@@ -35,6 +35,7 @@ static void lower(Compile *compile)
         .family = family_of_target(options->target),
         .narrow = !options->weights_type,
         .winograd = takes_winograd(options),
+        .any_rows = compile->lengths || compile->apart,
     };
     compile->program = lower_graph(compile->graph, &lower_options);
     limit_steps(compile->program);

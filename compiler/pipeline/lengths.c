@@ -141,6 +141,7 @@ static Status try_open(Compile *compile, LengthCompile *one,
     one->options = *compile->options;
     one->options.quiet = 1;
     compile->call->open(&one->compile, &one->options);
+    one->compile.apart = true;
     one->options.dim = dims_at(&one->compile.arena, compile, combination);
     return protect(&diag, lower_one, one);
 }

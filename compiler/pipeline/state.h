@@ -60,8 +60,7 @@ struct Compile {
     /* --dim T=1..64: lengths that runs are given, and the options with their bounds; else NULL */
     Lengths *lengths;
     const Options *bounded;
-    /* the program is one of those, for some of the lengths; and each of its results has a place
-     * of its own */
+    /* it is one of many for those lengths; and each of its results has a place of its own */
     bool apart, each_apart;
     Output *out;    /* from STAGE_WRITE on; the group's where there is one */
     Pieces results; /* for standard output, once the command has succeeded */

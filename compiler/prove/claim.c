@@ -558,24 +558,76 @@ static void read_values(const Reader *reader, Claim *claim)
     }
 }
 
+/* ---- lengths that runs are given ---- */
+
+enum { MOST_VARIANTS = 255 };
+
+static void read_lengths(const Reader *reader, Claim *claim)
+{
+    const Reader in = object(reader, "lengths");
+    int64_t combinations = 1;
+    for (size_t i = 0; i < length(&in, "dims"); i++) {
+        const Reader dim = member(&in, "dims", i);
+        const ClaimLength one = {
+            .symbol = text(&dim, "symbol"),
+            .least = count(&dim, "least", 0),
+            .most = count(&dim, "most", 0),
+        };
+        if (one.least > one.most)
+            malformed(&dim, "most", "number that is not below the least");
+        VEC_PUSH(reader->arena, &claim->length, one);
+        combinations = i64_mul(combinations, (int64_t)one.most - one.least + 1);
+    }
+    for (size_t i = 0; i < length(&in, "variant_of"); i++)
+        VEC_PUSH(
+            reader->arena, &claim->variant_of,
+            entry(&in, "variant_of", i, MOST_VARIANTS, "list of variants"));
+    if ((int64_t)claim->variant_of.n != combinations)
+        malformed(&in, "variant_of", "list with each combination of lengths");
+}
+
+static Claim *read_plan(const Reader *reader);
+
+static void read_variants(const Reader *reader, Claim *claim)
+{
+    VEC_PUSH(reader->arena, &claim->variant, claim);
+    for (size_t i = 0; i < length(reader, "variants"); i++) {
+        const Reader in = member(reader, "variants", i);
+        VEC_PUSH(reader->arena, &claim->variant, read_plan(&in));
+    }
+    for (size_t i = 0; i < claim->variant_of.n; i++)
+        if ((size_t)claim->variant_of.at[i] >= claim->variant.n)
+            malformed(reader, "variants", "list of all variants");
+}
+
+/* What a manifest says of one plan. */
+static Claim *read_plan(const Reader *reader)
+{
+    Claim *claim = NEW(reader->arena, Claim);
+    if (has(reader, "model_sha256"))
+        claim->model_sha256 = text(reader, "model_sha256");
+    read_arena(reader, claim);
+    read_options(reader, claim);
+    read_regions(reader, claim);
+    read_tensors(reader, claim);
+    read_steps(reader, claim);
+    read_schedule(reader, claim);
+    read_values(reader, claim);
+    return claim;
+}
+
 Claim *claim_read(Arena *a, const char *path, const json_t *document)
 {
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
     const Reader reader = { a, loc, document, "" };
-    Claim *claim = NEW(a, Claim);
-    *claim = (Claim){ 0 };
     if (!json_is_object(document))
         malformed(&reader, "the document", "object");
     if (number(&reader, "schema_version", 0, INT32_MAX) != 1)
         malformed(&reader, "schema_version", "1, the one known here");
-    if (has(&reader, "model_sha256"))
-        claim->model_sha256 = text(&reader, "model_sha256");
-    read_arena(&reader, claim);
-    read_options(&reader, claim);
-    read_regions(&reader, claim);
-    read_tensors(&reader, claim);
-    read_steps(&reader, claim);
-    read_schedule(&reader, claim);
-    read_values(&reader, claim);
+    Claim *claim = read_plan(&reader);
+    if (has(&reader, "lengths")) {
+        read_lengths(&reader, claim);
+        read_variants(&reader, claim);
+    }
     return claim;
 }

@@ -46,7 +46,13 @@ typedef struct ClaimStep {
     VEC(ClaimOperand) operand;
 } ClaimStep;
 
-typedef struct Claim {
+typedef struct ClaimLength {
+    const char *symbol;
+    int32_t least, most;
+} ClaimLength;
+
+typedef struct Claim Claim;
+struct Claim {
     int64_t size, align, lower_bound, counters, counters_bytes;
     int64_t bound_schedules; /* 0: none is stated */
     /* where, and how many bytes; -1 and 0: none */
@@ -70,7 +76,12 @@ typedef struct Claim {
     VEC(int64_t)
     in_offset,
         out_offset; /* of the model's inputs and results in the arena; or WITH_CALLER, BY_ROWS */
-} Claim;
+    /* that runs are given; of each combination of them the variant, of which the first is the claim
+     * itself */
+    VEC(ClaimLength) length;
+    VEC(int32_t) variant_of;
+    VEC(const Claim *) variant;
+};
 
 /* Numbers are in the ranges that the plan's own types need, places in lists exist; nothing else is
  * promised. What is not as GENERATED.md says fails with 65, named by its place. Text is copied;
