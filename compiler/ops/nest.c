@@ -363,22 +363,16 @@ bool lower_move_fits(const Move *move)
     return nest.rank <= 8;
 }
 
-Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move)
+Step *lower_move_unit(Lower *lower, Tensor *out, Tensor *in, const Move *unit,
+                      inlay_move_params params)
 {
     Nest nest;
-    for (int i = 0; i < move->rank; i++)
-        if (!move->n[i])
-            return NULL;
-    Step *by_row = lower_move_rows(lower, out, in, move);
-    if (by_row)
-        return by_row;
-    move_nest(&nest, move);
+    move_nest(&nest, unit);
     order_loops(&nest);
-    inlay_move_params params = { .rank = nest.rank,
-                                 .units_in = 1,
-                                 .y0 = i32_checked(move->y0),
-                                 .x0 = i32_checked(move->x0),
-                                 .pixel = -1 };
+    params.rank = nest.rank;
+    params.y0 = i32_checked(unit->y0);
+    params.x0 = i32_checked(unit->x0);
+    params.pixel = -1;
     copy_i32(params.n, nest.n, nest.rank);
     copy_i32(params.y, nest.stride[0], nest.rank);
     copy_i32(params.x, nest.stride[1], nest.rank);
@@ -388,6 +382,18 @@ Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move)
     step_out(s, out);
     step_in(s, in);
     return s;
+}
+
+Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move)
+{
+    const inlay_move_params whole = { .units_in = 1 };
+    for (int i = 0; i < move->rank; i++)
+        if (!move->n[i])
+            return NULL;
+    Step *step = lower_move_rows(lower, out, in, move);
+    if (!step)
+        step = lower_move_source(lower, out, in, move);
+    return step ? step : lower_move_unit(lower, out, in, move, whole);
 }
 
 void lower_fill(Lower *lower, Tensor *out, Tensor *value)

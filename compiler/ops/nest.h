@@ -5,6 +5,7 @@
 #ifndef INLAY_OPS_NEST_H
 #define INLAY_OPS_NEST_H
 
+#include "kernels/move.h"
 #include "ops/lower.h"
 
 enum { NEST_LOOPS = 2 * MAX_RANK };
@@ -73,6 +74,13 @@ Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move);
 /* The same row by row; NULL, and no step, where rows of the result do not need few rows of the
  * source each. */
 Step *lower_move_rows(Lower *lower, Tensor *out, Tensor *in, const Move *move);
+/* The same row by row of the source; NULL where it does not take each of these once, in order, or
+ * the source is nobody's result. */
+Step *lower_move_source(Lower *lower, Tensor *out, Tensor *in,
+                        const Move *move);
+/* What a unit moves; `params` say where units begin. */
+Step *lower_move_unit(Lower *lower, Tensor *out, Tensor *in, const Move *unit,
+                      inlay_move_params params);
 /* All of `out` becomes element 0 of `value`. */
 void lower_fill(Lower *lower, Tensor *out, Tensor *value);
 /* Packed types move as bytes: the tensor itself, or a copy with a byte for each element; and for a

@@ -76,6 +76,34 @@ static inline inlay_nest inlay_move_nest(const inlay_move_params *p,
     return nest;
 }
 
+/* Units from r0 on whose rows of the source lie together and become columns side by side of the
+ * result: a transposition, which goes in tiles. 1: they do not. */
+static inline int32_t inlay_move_columns(const inlay_move_params *p,
+                                         const inlay_step *s, int32_t r0,
+                                         int32_t r1)
+{
+    const int32_t in_ring = s->ref[1].cap - r0 % s->ref[1].cap;
+    const int32_t in_group = p->units_in - r0 % p->units_in;
+    const int32_t most = in_ring < in_group ? in_ring : in_group;
+    if (p->rows != 2 || p->rank != 2 || p->n[0] != 1 || p->inner != 1)
+        return 1;
+    return most < r1 - r0 ? most : r1 - r0;
+}
+
+/* So many of them. */
+static inline void inlay_move_turn(void *const *base, const inlay_step *s,
+                                   int32_t r, int32_t columns, size_t size,
+                                   inlay_plane *plane)
+{
+    const inlay_move_params *p = (const inlay_move_params *)s->params;
+    const int32_t n[2] = { p->n[1], columns };
+    const int32_t y[2] = { p->y[1], 1 };
+    const int32_t x[2] = { p->x[1], (int32_t)(s->ref[1].row / size) };
+    unsigned char *to = (unsigned char *)inlay_at(base, s, 0);
+    to += inlay_move_start(p, 0, r) * (ptrdiff_t)size;
+    plane(to, inlay_row(base, s, 1, r), n, y, x);
+}
+
 static inline int inlay_move(void *const *base, const inlay_step *s, int32_t r0,
                              int32_t r1, size_t size, inlay_plane *plane)
 {
@@ -88,8 +116,14 @@ static inline int inlay_move(void *const *base, const inlay_step *s, int32_t r0,
     inlay_move_steps(p, s, 1, step[1]);
     nest = inlay_move_nest(p, step, bytes);
     for (; r0 < r1; r0++) {
+        const int32_t columns = inlay_move_columns(p, s, r0, r1);
         unsigned char *operand[2];
         int32_t at[8] = { 0 };
+        if (columns > 1) {
+            inlay_move_turn(base, s, r0, columns, size, plane);
+            r0 += columns - 1;
+            continue;
+        }
         inlay_nest_start(base, s, 2, p->rows, r0, operand);
         operand[0] += inlay_move_start(p, 0, r0) * bytes;
         operand[1] += inlay_move_start(p, 1, r0) * bytes;

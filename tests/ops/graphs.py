@@ -213,6 +213,20 @@ def grid_and_anchors():
     return model, [floats('x', size, x)], [floats('y', size, want)]
 
 
+def turned_while_made():
+    """Keys of two heads, which are put one behind the other row by row, as they are made."""
+    rows, depth = 64, 32
+    x = [float(i * 7 % 5 - 2) for i in range(rows * depth)]
+    double = [2.0 if i % (depth + 1) == 0 else 0.0 for i in range(depth * depth)]
+    want = [2 * x[i * depth + h * 16 + k] + 1 for h in range(2) for i in range(rows) for k in range(16)]
+    nodes = [make_node('MatMul', ['x', 'w'], ['k']), make_node('Reshape', ['k', 'heads'], ['h']),
+             make_node('Transpose', ['h'], ['t'], perm=[0, 2, 1, 3]), make_node('CumSum', ['t', 'axis'], ['s']), make_node('Add', ['t', 'one'], ['y'])]
+    model = make_model(nodes, [make_value('x', F32, [1, rows, depth])], [make_value('y', F32, [1, 2, rows, 16]), make_value('s', F32, [1, 2, rows, 16])],
+                       [floats('w', [depth, depth], double), ints('heads', [4], [1, rows, 2, 16]), ints('axis', [], [3]), floats('one', [], [1])])
+    sums = [sum(want[i // 16 * 16:i + 1]) - (i % 16 + 1) for i in range(rows * depth)]
+    return model, [floats('x', [1, rows, depth], x)], [floats('y', [1, 2, rows, 16], want), floats('s', [1, 2, rows, 16], sums)]
+
+
 def best_by_box():
     """Scores by box, as a head of a detector gives them: turned for the suppression, and read again where it found them."""
     nodes = [make_node('Transpose', ['scores'], ['s1'], perm=[0, 2, 1]),
@@ -287,6 +301,8 @@ def main():
         t.ok('%s of what is turned by %s, %s' % (op, perm, index), not bad, bad)
     bad = judge(o.inlay, grid_and_anchors()) or arena_above(o.inlay, grid_and_anchors(), 400)
     t.ok(grid_and_anchors.__name__, not bad, bad)
+    bad = judge(o.inlay, turned_while_made()) or arena_above(o.inlay, turned_while_made(), 64 * 32 * 4 + 2048)
+    t.ok(turned_while_made.__name__, not bad, bad)
     bad = judge(o.inlay, best_by_box())
     t.ok(best_by_box.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):

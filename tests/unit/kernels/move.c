@@ -365,13 +365,67 @@ static void pads_by_value(void **state)
     assert_true(y[0] == 2 && y[1] == 3 && y[2] == 9 && y[6] == 9);
 }
 
+/* [2][37][19] becomes [19] columns of each of two groups, row by row of the source: rows that lie
+ * together in one call, and rows of a ring. */
+static void turned_by_rows_of_the_source(void **state)
+{
+    (void)state;
+    enum { GROUPS = 2, ROWS = 37, COLUMNS = 19, ALL = GROUPS * ROWS };
+    float *x = malloc(ALL * COLUMNS * sizeof *x);
+    float *y = malloc(ALL * COLUMNS * sizeof *y);
+    float ring[3 * COLUMNS];
+    const inlay_move_params p = { .rank = 2,
+                                  .rows = 2,
+                                  .units_in = ROWS,
+                                  .outer = ROWS * COLUMNS,
+                                  .inner = 1,
+                                  .pixel = -1,
+                                  .n = { 1, COLUMNS },
+                                  .y = { 0, ROWS },
+                                  .x = { 0, 1 } };
+    for (int i = 0; i < ALL * COLUMNS; i++)
+        x[i] = (float)i;
+    for (int whole = 0; whole < 2; whole++) {
+        const inlay_ref ref[] = {
+            { .cap = 1, .pix = 1, .base = 0 },
+            { .row = COLUMNS * sizeof *x,
+              .cap = whole ? ALL : 3,
+              .pix = COLUMNS,
+              .base = 1 },
+        };
+        const inlay_step s = { inlay_move_32, &p, ref, ALL, 0 };
+        void *base[] = { y, whole ? x : ring };
+        memset(y, 0, ALL * COLUMNS * sizeof *y);
+        if (whole)
+            assert_int_equal(s.run(base, &s, 0, ALL), 0);
+        for (int r = 0; !whole && r < ALL; r += 2) {
+            memcpy(ring + r % 3 * COLUMNS, x + r * COLUMNS, COLUMNS * 4);
+            memcpy(ring + (r + 1) % 3 * COLUMNS, x + (r + 1) * COLUMNS,
+                   COLUMNS * 4);
+            assert_int_equal(s.run(base, &s, r, r + 2), 0);
+        }
+        for (int i = 0; i < ALL * COLUMNS; i++) {
+            const int row = i / COLUMNS;
+            const int at = row / ROWS * ROWS * COLUMNS + row % ROWS;
+            assert_true(y[at + i % COLUMNS * ROWS] == x[i]);
+        }
+    }
+    free(x);
+    free(y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_moves),   cmocka_unit_test(layouts),
-        cmocka_unit_test(rows_moved),     cmocka_unit_test(shuffles),
-        cmocka_unit_test(small_shuffles), cmocka_unit_test(concats),
-        cmocka_unit_test(tables),         cmocka_unit_test(slices_by_value),
+        cmocka_unit_test(turned_by_rows_of_the_source),
+        cmocka_unit_test(random_moves),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(rows_moved),
+        cmocka_unit_test(shuffles),
+        cmocka_unit_test(small_shuffles),
+        cmocka_unit_test(concats),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(slices_by_value),
         cmocka_unit_test(pads_by_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
