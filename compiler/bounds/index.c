@@ -57,10 +57,13 @@ static int64_t named_runs(Bounds *bounds, const inlay_gather_nd_params *params,
     int64_t last = 0;
     for (int i = 0; i < params->depth; i++) {
         const int64_t most = i64_max(params->n[i], 1) - 1;
-        bounds_refuse(bounds, params->step[i] < 0, "an axis goes backward");
-        last = sat_add(last, sat_mul(most, params->step[i]));
+        const int64_t step = params->step[i];
+        const int64_t far = sat_mul(most, step);
+        bounds_refuse(bounds, step < 0, "an axis goes backward");
+        last = sat_add(last, far);
     }
-    return sat_mul(sat_add(last, 1), run);
+    const int64_t runs = sat_add(last, 1);
+    return sat_mul(runs, run);
 }
 
 void bounds_gather_nd(Bounds *bounds)
@@ -71,11 +74,12 @@ void bounds_gather_nd(Bounds *bounds)
     const int64_t vectors = product_of(bounds, p->batch, p->k);
     const int64_t run = bounds_size(bounds, p->run);
     const int64_t runs = sizes_product(bounds, p->depth, p->n);
-    const Stretch named = span_of(named_runs(bounds, p, run));
     const int64_t batch = sat_mul(runs, run);
+    const int64_t named = named_runs(bounds, p, run);
+    const Stretch data = span_times(span_of(named), p->batch, batch);
     touch_box(bounds, 0, "result", vectors, run);
     if (vectors)
-        touch_span(bounds, 1, "data", span_times(named, p->batch, batch));
+        touch_span(bounds, 1, "data", data);
     touch_box(bounds, 2, "indices", vectors, p->depth);
     touch_any(bounds, 1, 2);
 }
@@ -98,7 +102,10 @@ void bounds_scatter_elements(Bounds *bounds)
     const int64_t named = named_elements(bounds, p->rank, p->x, p->y, p->axis);
     const int64_t whole = whole_elements(bounds, p);
     const bool writes = touch_given(bounds, 2);
-    touch(bounds, 0, "result", writes ? i64_max(named, whole) : whole);
+    int64_t result = whole;
+    if (writes)
+        result = i64_max(named, whole);
+    touch(bounds, 0, "result", result);
     touch(bounds, 1, "data", whole);
     touch(bounds, 2, "indices", indices);
     touch(bounds, 3, "updates", writes ? indices : 0);
@@ -113,7 +120,10 @@ void bounds_scatter_nd(Bounds *bounds)
     const int64_t vectors = bounds_size(bounds, p->k);
     const int64_t places = sizes_product(bounds, p->rank, p->x);
     const int64_t named = product_of(bounds, places, p->run);
-    touch(bounds, 0, "result", vectors ? i64_max(named, whole) : whole);
+    int64_t result = whole;
+    if (vectors)
+        result = i64_max(named, whole);
+    touch(bounds, 0, "result", result);
     touch(bounds, 1, "data", whole);
     touch_box(bounds, 2, "indices", vectors, p->rank);
     touch_box(bounds, 3, "updates", vectors, p->run);
@@ -289,9 +299,11 @@ void bounds_nms(Bounds *bounds)
     const int64_t boxes = product_of(bounds, p->batch, p->n);
     touch_box(bounds, 2, "boxes", boxes, 4);
     const int64_t scores = product_of(bounds, p->n, p->classes);
-    const Stretch of_class = span_times(span_of(1), p->n, p->next_box);
-    const Stretch of_image = span_times(of_class, p->classes, p->next_class);
-    touch_span(bounds, 3, "scores", span_times(of_image, p->batch, scores));
+    Stretch all = span_of(1);
+    all = span_times(all, p->n, p->next_box);
+    all = span_times(all, p->classes, p->next_class);
+    all = span_times(all, p->batch, scores);
+    touch_span(bounds, 3, "scores", all);
     touch(bounds, 4, "most boxes of a class", 1);
     touch(bounds, 5, "threshold of overlap", 1);
     touch(bounds, 6, "threshold of scores", 1);

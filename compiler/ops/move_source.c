@@ -25,7 +25,7 @@ static void drop_loop(Move *move, int at)
     }
 }
 
-/* Does each loop stay within a row of so many elements, or go from row to row, and none backward? */
+/* Does each loop stay within a row of so many elements or go from row to row, none backward? */
 static bool keeps_rows(const Move *move, int64_t row)
 {
     for (int i = 0; i < move->rank; i++) {

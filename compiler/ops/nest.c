@@ -183,6 +183,19 @@ static void join_loops(Nest *nest)
         nest->stride[k][0] = 1;
 }
 
+/* How operand k goes along the result's rows. */
+static void nest_take(Nest *nest, int k, const Shape *shape, const Shape *to)
+{
+    const int kind = row_kind(shape, to);
+    shape_broadcast_strides(shape, to, nest->stride[k]);
+    if (kind == BY_ROW)
+        nest->rows |= 1 << k;
+    if (kind != MIXED)
+        return;
+    if (!row_period(shape, to, nest->every + k, nest->own + k))
+        nest->by_row = false;
+}
+
 static void nest_make(Nest *nest, int operands, Tensor *const *tensor)
 {
     const Shape *to = &tensor[0]->shape;
@@ -190,15 +203,8 @@ static void nest_make(Nest *nest, int operands, Tensor *const *tensor)
                     .operands = operands,
                     .by_row = shape_has_rows(to) };
     memcpy(nest->n, to->dim, sizeof to->dim);
-    for (int k = 0; k < operands; k++) {
-        shape_broadcast_strides(&tensor[k]->shape, to, nest->stride[k]);
-        const int kind = row_kind(&tensor[k]->shape, to);
-        if (kind == BY_ROW)
-            nest->rows |= 1 << k;
-        if (kind == MIXED &&
-            !row_period(&tensor[k]->shape, to, nest->every + k, nest->own + k))
-            nest->by_row = false;
-    }
+    for (int k = 0; k < operands; k++)
+        nest_take(nest, k, &tensor[k]->shape, to);
     shape_strides(to, nest->stride[0]);
     if (nest->by_row) {
         while (nest->rank > 2)

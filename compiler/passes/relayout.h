@@ -30,7 +30,8 @@ bool sink_reshape(Graph *graph, Node *node, /* a Reshape or its kin */
                   Tensor *x, const int *perm);
 /* The same where node reads Transpose `lead` by index. False: it does not; else `sunk` says whether
  * the Transpose moved. */
-bool sink_index(Graph *graph, Node *node, const Node *lead, bool *sunk);
+bool sink_index(Graph *graph, Node *node, const Node *lead, /* its Transpose */
+                bool *sunk);
 /* A Gather of one constant place becomes a Slice; false where it is none. */
 bool gather_to_slice(Graph *graph, Node *node);
 /* Transpositions and reshapes behind elementwise work on an input, or on what several nodes read,

@@ -40,6 +40,23 @@ static bool read_by_index(const Graph *graph, const Tensor *table)
     return behind < tensor_count(table);
 }
 
+/* Where the axes of a Gather's result lie once it goes along axis perm[axis] of the table. */
+static void result_axes(int rank, const int *perm, int axis, int indices,
+                        int *back)
+{
+    const int there = perm[axis];
+    int at = 0;
+    for (int i = 0; i < rank; i++) {
+        if (i != axis) {
+            const bool before = perm[i] < there;
+            back[at++] = before ? perm[i] : perm[i] + indices - 1;
+            continue;
+        }
+        for (int k = 0; k < indices; k++)
+            back[at++] = there + k;
+    }
+}
+
 /* Gather along an axis of the table as it lies. */
 static bool sink_gather(Graph *graph, Node *node, Tensor *x, const int *perm)
 {
@@ -47,22 +64,15 @@ static bool sink_gather(Graph *graph, Node *node, Tensor *x, const int *perm)
     const int rank = x->shape.rank;
     const int indices = node->in[1]->shape.rank;
     const int axis = node_axis(node, node_int(node, "axis", 0), rank);
-    const int there = perm[axis];
     int back[MAX_RANK];
     Shape made = { .rank = out->shape.rank };
     if (out->dynamic)
         return false;
-    for (int i = 0, at = 0; i < rank; i++) {
-        const int after = perm[i] < there ? perm[i] : perm[i] + indices - 1;
-        for (int k = 0; i == axis && k < indices; k++)
-            back[at++] = there + k;
-        if (i != axis)
-            back[at++] = after;
-    }
+    result_axes(rank, perm, axis, indices, back);
     for (int i = 0; i < made.rank; i++)
         made.dim[back[i]] = out->shape.dim[i];
     node_set_input(node, 0, x);
-    node_set_int(node, "axis", there);
+    node_set_int(node, "axis", perm[axis]);
     Tensor *read = graph_add_tensor(graph, NULL, out->dtype, made);
     node->out[0] = read;
     read->producer = node;

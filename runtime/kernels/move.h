@@ -104,33 +104,45 @@ static inline void inlay_move_turn(void *const *base, const inlay_step *s,
     plane(to, inlay_row(base, s, 1, r), n, y, x);
 }
 
+/* The steps of both operands, in elements, and the loops that they are of. */
+typedef struct inlay_mover {
+    int32_t step[2][8];
+    inlay_nest nest;
+} inlay_mover;
+
+/* Unit r. */
+static inline void inlay_move_unit(void *const *base, const inlay_step *s,
+                                   int32_t r, ptrdiff_t size,
+                                   const inlay_mover *mover, inlay_plane *plane)
+{
+    const inlay_move_params *p = (const inlay_move_params *)s->params;
+    const int32_t last = p->rank - 2;
+    unsigned char *operand[2];
+    int32_t at[8] = { 0 };
+    inlay_nest_start(base, s, 2, p->rows, r, operand);
+    operand[0] += inlay_move_start(p, 0, r) * size;
+    operand[1] += inlay_move_start(p, 1, r) * size;
+    do
+        plane(operand[0], operand[1], p->n + last, mover->step[0] + last,
+              mover->step[1] + last);
+    while (inlay_nest_next(&mover->nest, at, operand, 2));
+}
+
 static inline int inlay_move(void *const *base, const inlay_step *s, int32_t r0,
                              int32_t r1, size_t size, inlay_plane *plane)
 {
     const inlay_move_params *p = (const inlay_move_params *)s->params;
-    const ptrdiff_t bytes = (ptrdiff_t)size;
-    const int32_t last = p->rank - 2;
-    int32_t step[2][8];
-    inlay_nest nest;
-    inlay_move_steps(p, s, 0, step[0]);
-    inlay_move_steps(p, s, 1, step[1]);
-    nest = inlay_move_nest(p, step, bytes);
-    for (; r0 < r1; r0++) {
+    inlay_mover mover;
+    inlay_move_steps(p, s, 0, mover.step[0]);
+    inlay_move_steps(p, s, 1, mover.step[1]);
+    mover.nest = inlay_move_nest(p, mover.step, (ptrdiff_t)size);
+    while (r0 < r1) {
         const int32_t columns = inlay_move_columns(p, s, r0, r1);
-        unsigned char *operand[2];
-        int32_t at[8] = { 0 };
-        if (columns > 1) {
+        if (columns > 1)
             inlay_move_turn(base, s, r0, columns, size, plane);
-            r0 += columns - 1;
-            continue;
-        }
-        inlay_nest_start(base, s, 2, p->rows, r0, operand);
-        operand[0] += inlay_move_start(p, 0, r0) * bytes;
-        operand[1] += inlay_move_start(p, 1, r0) * bytes;
-        do
-            plane(operand[0], operand[1], p->n + last, step[0] + last,
-                  step[1] + last);
-        while (inlay_nest_next(&nest, at, operand, 2));
+        else
+            inlay_move_unit(base, s, r0, (ptrdiff_t)size, &mover, plane);
+        r0 += columns;
     }
     return 0;
 }

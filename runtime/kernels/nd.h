@@ -201,12 +201,14 @@ static inline void inlay_nest_start(void *const *base, const inlay_step *s,
         operand[k] = inlay_operand(base, s, k, rows, r);
 }
 
-/* Those of which some have a row for `every` units. */
-static inline void inlay_nest_repeat(void *const *base, const inlay_step *s,
-                                     int operands, const int32_t *every,
-                                     int32_t r, unsigned char **operand)
+/* The same where some operands have a row for `every` units. */
+static inline void inlay_nest_begin(void *const *base, const inlay_step *s,
+                                    int operands, int32_t rows,
+                                    const int32_t *every, int32_t r,
+                                    unsigned char **operand)
 {
     int k;
+    inlay_nest_start(base, s, operands, rows, r, operand);
     for (k = 0; k < operands; k++)
         if (every[k])
             operand[k] = (unsigned char *)inlay_row(base, s, k, r / every[k]);
@@ -244,8 +246,7 @@ static inline int inlay_nd2(void *const *base, const inlay_step *s, int32_t r0,
     for (; r0 < r1; r0++) {
         unsigned char *o[3];
         int32_t at[8] = { 0 };
-        inlay_nest_start(base, s, 3, p->rows, r0, o);
-        inlay_nest_repeat(base, s, 3, p->every, r0, o);
+        inlay_nest_begin(base, s, 3, p->rows, p->every, r0, o);
         do
             inner(o[0], o[1], o[2], nest.n[nest.rank - 1], nest.in[1],
                   nest.in[2]);
@@ -272,8 +273,7 @@ static inline int inlay_nd3(void *const *base, const inlay_step *s, int32_t r0,
     for (; r0 < r1; r0++) {
         unsigned char *o[4];
         int32_t at[8] = { 0 };
-        inlay_nest_start(base, s, 4, p->rows, r0, o);
-        inlay_nest_repeat(base, s, 4, p->every, r0, o);
+        inlay_nest_begin(base, s, 4, p->rows, p->every, r0, o);
         do
             inner(o[0], o[1], o[2], o[3], nest.n[nest.rank - 1], nest.in);
         while (inlay_nest_next(&nest, at, o, 4));

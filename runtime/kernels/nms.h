@@ -141,29 +141,47 @@ static inline int32_t inlay_nms_class(const inlay_nms_params *p,
     return kept;
 }
 
+/* All classes of image b, whose scores begin at `scores`: how many boxes are kept, or -1: there are
+ * more than `room`. */
+static inline int32_t inlay_nms_image(const inlay_nms_params *p,
+                                      inlay_nms_input *in, const float *scores,
+                                      int64_t *y, int32_t room, int32_t b)
+{
+    int32_t all = 0;
+    int32_t c;
+    for (c = 0; c < p->classes; c++) {
+        int32_t kept;
+        in->score = scores + (size_t)p->next_class * (size_t)c;
+        kept = inlay_nms_class(p, in, y + 3 * (size_t)all, room - all, b, c);
+        if (kept < 0)
+            return -1;
+        all += kept;
+    }
+    return all;
+}
+
 static inline int inlay_nms_f32(void *const *base, const inlay_step *s,
                                 int32_t r0, int32_t r1)
 {
     const inlay_nms_params *p = (const inlay_nms_params *)s->params;
+    const size_t boxes = (size_t)p->n;
     inlay_nms_input in = inlay_nms_open(base, s);
+    const float *scores = in.score;
     int64_t *y = (int64_t *)inlay_at(base, s, 0);
     int64_t *count = (int64_t *)inlay_at(base, s, 1);
-    const float *image = in.score;
     int32_t room = p->room;
-    int32_t b, c;
+    int32_t b;
     (void)r0;
     (void)r1;
-    for (b = 0; b < p->batch; b++, in.box += (size_t)p->n * 4,
-        image += (size_t)p->n * (size_t)p->classes)
-        for (c = 0; c < p->classes; c++) {
-            int32_t kept;
-            in.score = image + (size_t)p->next_class * (size_t)c;
-            kept = inlay_nms_class(p, &in, y, room, b, c);
-            if (kept < 0)
-                return -INLAY_E_SHAPE;
-            y += kept * 3;
-            room -= kept;
-        }
+    for (b = 0; b < p->batch; b++) {
+        const int32_t kept = inlay_nms_image(p, &in, scores, y, room, b);
+        if (kept < 0)
+            return -INLAY_E_SHAPE;
+        y += 3 * (size_t)kept;
+        room -= kept;
+        in.box += 4 * boxes;
+        scores += boxes * (size_t)p->classes;
+    }
     memset(y, 0, (size_t)room * 3 * sizeof *y);
     *count = p->room - room;
     return 0;

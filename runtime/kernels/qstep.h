@@ -208,8 +208,7 @@ INLAY_INLINE int inlay_qtwo_rows(void *const *base, const inlay_step *s,
     for (; r0 < r1; r0++) {
         unsigned char *o[3];
         int32_t at[8] = { 0 };
-        inlay_nest_start(base, s, 3, p->rows, r0, o);
-        inlay_nest_repeat(base, s, 3, p->every, r0, o);
+        inlay_nest_begin(base, s, 3, p->rows, p->every, r0, o);
         do
             pair(o[0], o[1], o[2], nest.n[nest.rank - 1], nest.in[1],
                  nest.in[2], q);
