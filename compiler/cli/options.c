@@ -170,7 +170,8 @@ static const OptionRow options[] = {
          "dimensions of a graph input (scalar: none); of the only one: --shape "
          "1x3x224x224"),
     LIST("dim", 0, MODELS, dim, "SYMBOL=N", value_dim,
-         "a symbolic dimension, everywhere"),
+         "a symbolic dimension, everywhere; 1..64: each run is given its "
+         "length within these bounds"),
     TEXT("batch", 0, MODELS, batch, "N", value_batch,
          "the batch, where it is open (default: 1)"),
     LIST("const", 0, FILES, constant, "INPUT=FILE.pb", value_pair,

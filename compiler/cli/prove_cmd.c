@@ -86,6 +86,15 @@ static void take_options(const Claim *claim, Options *taken)
     taken->hash_model = claim->model_sha256 != NULL;
 }
 
+static const Map *kept_names(Arena *arena, const Claim *claim)
+{
+    Map *kept = NEW(arena, Map);
+    *kept = map_new(arena);
+    for (const char **name = claim->kept; name && *name; name++)
+        map_put(kept, *name, kept);
+    return kept;
+}
+
 /* The model by the manifest's options. What does not fit the model is the manifest's fault, not the
  * command line's. */
 static void open_model(Compile *compile, const Claim *claim, Options *taken,
@@ -100,6 +109,7 @@ static void open_model(Compile *compile, const Claim *claim, Options *taken,
     compare_constants(claim, given, loc);
     *taken = *given;
     take_options(claim, taken);
+    compile->kept = kept_names(&compile->arena, claim);
     compile->options = taken;
     Diag inner = { .out = diag_now->out };
     const Status status = protect(&inner, read_model, compile);

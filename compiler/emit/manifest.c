@@ -368,6 +368,15 @@ static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
     return object;
 }
 
+static json_t *kept_names(Arena *arena, const Map *kept)
+{
+    json_t *json = manifest_made(json_array());
+    for (size_t i = 0; i < kept->entry.n; i++)
+        json_array_append_new(
+            json, manifest_made(manifest_name(arena, kept->entry.at[i].key)));
+    return json;
+}
+
 /* Of a constant only the name: where its file lies is the caller's. */
 static void add_lists(Arena *arena, const ManifestFacts *facts, json_t *object)
 {
@@ -378,6 +387,8 @@ static void add_lists(Arena *arena, const ManifestFacts *facts, json_t *object)
     manifest_set(object, "const", names(arena, facts->constant, true));
     manifest_set(object, "without", names(arena, facts->without, false));
     manifest_set(object, "io", names(arena, facts->io, false));
+    if (facts->kept && facts->kept->entry.n)
+        manifest_set(object, "kept", kept_names(arena, facts->kept));
     if (facts->state && *facts->state)
         manifest_set(object, "state", names(arena, facts->state, false));
     if (facts->preprocess && *facts->preprocess)

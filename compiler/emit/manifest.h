@@ -25,6 +25,7 @@ typedef struct ManifestFacts {
     const char *const *state;
     const char *const *preprocess;
     const char *const *shaping; /* options that decide what the code is */
+    const Map *kept;            /* results that are not folded; NULL: none */
     /* of each variant but the first (ir/lengths.h) its `dim` */
     const char **const *variant_dim;
     json_t *files; /* that were written, becomes the manifest's; NULL: none */

@@ -54,23 +54,27 @@ static bool same_origin(const Follow *follow, const Tensor *lead,
     return !strcmp(*key, key_of(arena, follow->program, tensor));
 }
 
+bool constant_begins(Store *first_store, const Recipe *first, Store *store,
+                     const Recipe *recipe)
+{
+    const int64_t bytes = recipe_bytes(recipe);
+    if (bytes > recipe_bytes(first) || recipe_bytes(first) > MOST_COMPARED)
+        return false;
+    Arena *arena = &store->scratch;
+    const ArenaMark mark = arena_mark(arena);
+    const void *value = recipe_values(store, arena, recipe);
+    const void *of_first = recipe_values(first_store, arena, first);
+    const bool alike = !bytes || !memcmp(value, of_first, (size_t)bytes);
+    arena_release(arena, mark);
+    return alike;
+}
+
 /* Is it what the lead's constant begins with? */
 static bool begins_alike(const Follow *follow, const Tensor *lead,
                          const Tensor *tensor)
 {
-    Store *lead_store = follow->lead->program->graph->store;
-    Store *store = follow->program->graph->store;
-    const int64_t bytes = recipe_bytes(tensor->value);
-    const int64_t of_lead = recipe_bytes(lead->value);
-    if (bytes > of_lead || of_lead > MOST_COMPARED)
-        return false;
-    Arena *arena = &store->scratch;
-    const ArenaMark mark = arena_mark(arena);
-    const void *value = recipe_values(store, arena, tensor->value);
-    const void *value_of_lead = recipe_values(lead_store, arena, lead->value);
-    const bool alike = !bytes || !memcmp(value, value_of_lead, (size_t)bytes);
-    arena_release(arena, mark);
-    return alike;
+    return constant_begins(follow->lead->program->graph->store, lead->value,
+                           follow->program->graph->store, tensor->value);
 }
 
 static bool follow_constant(Follow *follow, const Tensor *lead, Tensor *tensor,

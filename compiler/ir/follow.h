@@ -19,6 +19,9 @@ typedef struct OtherConstant {
 } OtherConstant;
 typedef VEC(OtherConstant) OtherConstants;
 
+/* Has the second, of `store`, the values that the first begins with? Neither is large. */
+bool constant_begins(Store *first_store, const Recipe *first, Store *store,
+                     const Recipe *recipe);
 Lead lead_of(Arena *arena, Program *program);
 /* Gives `program`, as lowered, the order, the directions and the places of the lead, and links it.
  * What is not the lead's constant, nor the beginning of it, is listed in `others`. NULL, or why the

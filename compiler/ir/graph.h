@@ -212,6 +212,9 @@ struct Graph {
                                 new node */
     void (*infer_node)(Node *n);
     int next_id;   /* of the root: ids of tensors */
+    /* of the root: names of results that are computed when it runs, though they could be before;
+     * NULL: there are none */
+    const Map *kept;
     int next_size; /* of the root: numbers of sizes known at run time */
     /* of the root: nodes that were copied to count the turns of loops */
     int counted;

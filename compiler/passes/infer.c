@@ -66,10 +66,20 @@ static bool has_words(const Node *node)
     return node->out[0] && node->out[0]->dtype == DT_STRING;
 }
 
+/* Is one of its results to be computed when the model runs? */
+static bool is_kept(const Node *node)
+{
+    const Map *kept = graph_root(node->graph)->kept;
+    for (int i = 0; kept && i < node->n_out; i++)
+        if (node->out[i] && map_get(kept, node->out[i]->name))
+            return true;
+    return false;
+}
+
 static void fold(Node *node)
 {
     if (node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) ||
-        !constant_inputs(node))
+        !constant_inputs(node) || is_kept(node))
         return;
     Recipe *recipe = node->n_out == 1 && node->op->constant
                          ? node->op->constant(node)

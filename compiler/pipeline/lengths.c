@@ -87,24 +87,6 @@ static Options *with_dims(Arena *arena, const Options *options,
     return own;
 }
 
-void lengths_begin(Compile *compile)
-{
-    Arena *arena = &compile->arena;
-    VEC(const char *) dim = { 0 };
-    Lengths *lengths = NEW(arena, Lengths);
-    lengths->arena = arena;
-    for (const char **text = compile->options->dim; text && *text; text++)
-        VEC_PUSH(arena, &dim, take_dim(arena, lengths, *text));
-    if (!lengths->n)
-        return;
-    VEC_PUSH(arena, &dim, NULL);
-    refuse_options(compile);
-    check_size(lengths);
-    compile->lengths = lengths;
-    compile->bounded = compile->options;
-    compile->options = with_dims(arena, compile->options, dim.at);
-}
-
 /* ---- the model for one combination ---- */
 
 /* The dims of the command line, bounds replaced. */
@@ -142,6 +124,7 @@ static Status try_open(Compile *compile, LengthCompile *one,
     one->options.quiet = 1;
     compile->call->open(&one->compile, &one->options);
     one->compile.apart = true;
+    one->compile.kept = compile->kept;
     one->options.dim = dims_at(&one->compile.arena, compile, combination);
     return protect(&diag, lower_one, one);
 }
@@ -157,6 +140,155 @@ void lengths_close(Compile *compile, LengthCompile *one)
     Diag diag = { .out = diag_now->out };
     protect(&diag, close_one, one);
     json_memory_use(&compile->store.scratch);
+}
+
+/* ---- constants that are computed when it runs ---- */
+
+/* A result that is folded takes so many bytes at least, and so many for all lengths. */
+static const int64_t LEAST_KEPT = 1 << 10;
+static const int64_t MOST_FOLDED = 64 << 10;
+
+/* Tensors of a graph and its subgraphs by their names. */
+static Map tensors_by_name(Arena *arena, const Graph *graph)
+{
+    Map map = map_new(arena);
+    for (size_t k = 0; k < graph->all.n; k++)
+        for (size_t i = 0; i < graph->all.at[k]->tensor.n; i++) {
+            Tensor *tensor = graph->all.at[k]->tensor.at[i];
+            if (tensor->folded && tensor->value)
+                map_put(&map, tensor->name, tensor);
+        }
+    return map;
+}
+
+/* Names that we make up are of no use in another graph. */
+static bool is_of_model(Arena *arena, const Tensor *tensor)
+{
+    return strcmp(tensor->name, arena_printf(arena, "_%d", tensor->id)) != 0;
+}
+
+static bool same_recipe(const Graph *graph, const Recipe *recipe,
+                        const Graph *other_graph, const Recipe *other)
+{
+    char key[65];
+    char other_key[65];
+    if (recipe_bytes(recipe) != recipe_bytes(other))
+        return false;
+    recipe_key(graph->store, recipe, KEY_ORIGIN, key);
+    recipe_key(other_graph->store, other, KEY_ORIGIN, other_key);
+    return !strcmp(key, other_key);
+}
+
+/* Would it be stored for each of the lengths? */
+static bool is_of_lengths(const Lengths *lengths, const Tensor *tensor,
+                          const Tensor *other)
+{
+    const int64_t bytes = recipe_bytes(tensor->value);
+    if (bytes < LEAST_KEPT ||
+        i64_mul(bytes, lengths_combinations(lengths)) < MOST_FOLDED)
+        return false;
+    return !same_recipe(tensor->graph, tensor->value, other->graph,
+                        other->value) &&
+           !constant_begins(tensor->graph->store, tensor->value,
+                            other->graph->store, other->value);
+}
+
+typedef struct Keeper {
+    Compile *compile;
+    LengthCompile *most, *less;
+    Map *kept;
+} Keeper;
+
+static void keep_results(void *context)
+{
+    const Keeper *keeper = context;
+    const Lengths *lengths = keeper->compile->lengths;
+    Arena *arena = &keeper->most->compile.arena;
+    const Map most = tensors_by_name(arena, keeper->most->compile.graph);
+    const Map less = tensors_by_name(arena, keeper->less->compile.graph);
+    for (size_t i = 0; i < most.entry.n; i++) {
+        const Tensor *tensor = most.entry.at[i].value;
+        const Tensor *other = map_get(&less, tensor->name);
+        if (!other || !is_of_model(arena, tensor) ||
+            !is_of_lengths(lengths, tensor, other))
+            continue;
+        const size_t length = strlen(tensor->name);
+        map_put(keeper->kept, arena_text(lengths->arena, tensor->name, length),
+                keeper->kept);
+    }
+}
+
+static int32_t one_less(const Lengths *lengths)
+{
+    int32_t combination = 0;
+    for (int i = lengths->n; i-- > 0;) {
+        const Length *length = lengths->of + i;
+        const int32_t span = length->most - length->least + 1;
+        combination = combination * span + span - 1 - (span > 1);
+    }
+    return combination;
+}
+
+/* The model at the greatest lengths, up to a stage; NULL: it does not compile. */
+static LengthCompile *attempt(Compile *compile, int32_t combination, Stage last)
+{
+    LengthCompile *one = NEW(&compile->arena, LengthCompile);
+    one->last = last;
+    if (!try_open(compile, one, combination, true))
+        return one;
+    lengths_close(compile, one);
+    return NULL;
+}
+
+/* What differs between the greatest lengths and those one less follows the lengths. Where the model
+ * does not compile with it as results, constants they are. */
+static const Map *results_kept(Compile *compile)
+{
+    const Lengths *lengths = compile->lengths;
+    const int32_t last = (int32_t)lengths_combinations(lengths) - 1;
+    Map *kept = NEW(lengths->arena, Map);
+    Diag quiet = { .out = diag_now->out, .quiet = true };
+    *kept = map_new(lengths->arena);
+    Keeper keeper = {
+        .compile = compile,
+        .most = attempt(compile, last, STAGE_PASSES),
+        .less = attempt(compile, one_less(lengths), STAGE_PASSES),
+        .kept = kept,
+    };
+    Status status = STATUS_INTERNAL;
+    if (keeper.most && keeper.less)
+        status = protect(&quiet, keep_results, &keeper);
+    if (keeper.most)
+        lengths_close(compile, keeper.most);
+    if (keeper.less)
+        lengths_close(compile, keeper.less);
+    compile->kept = kept;
+    LengthCompile *with = status ? NULL : attempt(compile, last, STAGE_LOWER);
+    if (with)
+        lengths_close(compile, with);
+    else
+        *kept = map_new(lengths->arena);
+    return kept;
+}
+
+void lengths_begin(Compile *compile)
+{
+    Arena *arena = &compile->arena;
+    VEC(const char *) dim = { 0 };
+    Lengths *lengths = NEW(arena, Lengths);
+    lengths->arena = arena;
+    for (const char **text = compile->options->dim; text && *text; text++)
+        VEC_PUSH(arena, &dim, take_dim(arena, lengths, *text));
+    if (!lengths->n)
+        return;
+    VEC_PUSH(arena, &dim, NULL);
+    refuse_options(compile);
+    check_size(lengths);
+    compile->lengths = lengths;
+    compile->bounded = compile->options;
+    compile->options = with_dims(arena, compile->options, dim.at);
+    if (!compile->kept)
+        compile->kept = results_kept(compile);
 }
 
 LengthCompile *lengths_open(Compile *compile, int32_t combination, Stage last)

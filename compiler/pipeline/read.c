@@ -18,6 +18,7 @@ static void read_graph(Compile *compile)
     };
     compile->graph =
         onnx_read(&compile->arena, &compile->store, options->model, &how);
+    compile->graph->kept = compile->kept;
     if (options->hash_model)
         constants_hash(compile, compile->model_sha256);
     graph_count_uses(compile->graph);

@@ -62,6 +62,9 @@ struct Compile {
     const Options *bounded;
     /* it is one of many for those lengths; and each of its results has a place of its own */
     bool apart, each_apart;
+    /* names of results that are not folded: they would be constants of each length; NULL: not
+     * looked for */
+    const Map *kept;
     Output *out;    /* from STAGE_WRITE on; the group's where there is one */
     Pieces results; /* for standard output, once the command has succeeded */
     bool estimate;  /* payloads are not read to tell equal ones */

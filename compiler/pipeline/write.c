@@ -82,6 +82,7 @@ ManifestFacts manifest_facts(Compile *compile)
         .target = options->target,
         .shape = compile->shape ? compile->shape : options->shape,
         .dim = options->dim,
+        .kept = compile->kept,
         .variant_dim = compile->lengths ? lengths_dims(compile) : NULL,
         .from = options->from,
         .to = options->to,

@@ -527,6 +527,8 @@ static void read_options(const Reader *reader, Claim *claim)
         claim->state = texts(&in, "state");
     if (has(&in, "preprocess"))
         claim->preprocess = texts(&in, "preprocess");
+    if (has(&in, "kept"))
+        claim->kept = texts(&in, "kept");
     claim->preserve_input = truth(&in, "preserve_input");
     claim->family = family_named(text(&in, "family"));
     if (!claim->family)

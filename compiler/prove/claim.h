@@ -64,6 +64,7 @@ struct Claim {
     const char **shape, **dim, **constant, **without, **io,
         **state;             /* ended by NULL */
     const char **preprocess; /* likewise; NULL: none */
+    const char **kept;       /* likewise */
     const Family *family;
     bool narrow;   /* weights are stored in the type of the file */
     bool winograd; /* those of 3x3 convolutions may be transformed */

@@ -205,6 +205,75 @@ class Case:
         t.ok('%s: is proved' % self.model.name, status == 0, messages)
 
 
+def model(nodes, *inputs):
+    return onnx.make_model(nodes, [onnx.make_value(n, 1, dims) for n, dims in inputs], [onnx.put(1, 'y')],
+                           [onnx.make_tensor('four', onnx.CODES['int64'], [2], struct.pack('<2q', -1, 4))])
+
+
+def refused(t, o, work):
+    add = model([onnx.make_node('Add', ['a', 'b'], ['y'])], ('a', [1, 'T', 4]), ('b', [1, 'T', 4]))
+    fours = model([onnx.make_node('Reshape', ['a', 'four'], ['y'])], ('a', ['T', 2]))
+    paths = {}
+    for name, blob in (('add', add), ('fours', fours)):
+        paths[name] = os.path.join(work, name + '.onnx')
+        with open(paths[name], 'wb') as f:
+            f.write(blob)
+    for name, what, flags, status, text in (
+            ('add', 'bounds that are none', ['--dim', 'T=8..4'], 64, 'no bounds of a length'),
+            ('add', 'half of the bounds', ['--dim', 'T=1..'], 64, 'no bounds of a length'),
+            ('add', 'bounds twice', ['--dim', 'T=1..4', '--dim', 'T=1..8'], 64, 'given before'),
+            ('add', 'too many lengths', ['--dim', 'T=1..5000'], 69, '5000 combinations'),
+            ('add', 'an unknown symbol', ['--dim', 'S=1..4'], 64, '"S"'),
+            ('add', 'inputs in the arena', ['--dim', 'T=1..4', '--io', 'arena'], 64, '--io does not go'),
+            ('add', 'threads', ['--dim', 'T=1..4', '--threads', '2'], 64, '--threads does not go'),
+            ('fours', 'a length at which it does not compile', ['--dim', 'T=2..4'], 65, 'this is at T=3')):
+        got, _, messages = call(o, 'compile', paths[name], '-o', os.path.join(work, 'none'), *flags)
+        t.ok('refused: ' + what, got == status and text in messages and not os.path.exists(os.path.join(work, 'none')), '%d: %s' % (got, messages))
+    files = []
+    for n in (3, 4, 9):
+        files.append(os.path.join(work, '%d.pb' % n))
+        with open(files[-1], 'wb') as f:
+            f.write(onnx.make_tensor('', 1, [1, n, 4], bytes(16 * n)))
+    for what, pair, text in (('files that disagree', files[:2], 'T is 4 in it, and 3'), ('a length out of bounds', [files[2]] * 2, 'not from 1 to 8')):
+        got, _, messages = call(o, 'run', paths['add'], '--dim', 'T=1..8', '--input', pair[0], '--input', pair[1])
+        t.ok('refused by run: ' + what, got == 65 and text in messages, '%d: %s' % (got, messages))
+
+
+def damaged(t, o, work):
+    """Manifests that say of other lengths what does not hold."""
+    path, out = os.path.join(work, 'm.onnx'), os.path.join(work, 'out')
+    with open(path, 'wb') as f:
+        f.write(sequences.Model(sequences.encoder_mask).blob)
+    call(o, 'compile', path, '-o', out, '--name', 'm', '-q', '--dim', 'T=1..9')
+
+    def tried(what, change):
+        man = host.manifest(out, 'm')
+        change(man)
+        with open(os.path.join(work, 'bad.json'), 'w') as f:
+            json.dump(man, f)
+        status, _, messages = call(o, 'prove', os.path.join(work, 'bad.json'), path)
+        t.ok('not proved: ' + what, status in (1, 65, 78) and messages, '%d: %s' % (status, messages))
+
+    def move(man):
+        """Two results of the other variant at one place."""
+        arena = [x for x in man['variants'][0]['tensors'] if x['storage'] == 'arena']
+        for x in arena:
+            x['offset'] = arena[0]['offset']
+
+    def all_alike(man):
+        man['lengths']['variant_of'] = [0] * 9
+
+    def other(man):
+        man['lengths']['variant_of'][3] = 1
+
+    tried('two results at one place', move)
+    tried('all lengths of one variant', all_alike)
+    tried('a length of the other variant', other)
+    tried('a length too few', lambda man: man['lengths']['variant_of'].pop())
+    tried('other bounds', lambda man: man['lengths']['dims'][0].update(most=8))
+    tried('no variants', lambda man: man['variants'].clear())
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
@@ -212,6 +281,10 @@ def main():
     parser.add_argument('--all-sane', action='store_true')
     o = parser.parse_args()
     t = tap.Tap()
+    if not o.only:
+        for more in (refused, damaged):
+            with host.Work() as work:
+                more(t, o, work)
     for make in sequences.ALL:
         if o.only and make.__name__ not in o.only.split(','):
             continue
