@@ -513,6 +513,17 @@ static void read_regions(const Reader *reader, Claim *claim)
 
 /* ---- options, inputs and results ---- */
 
+/* Lists that are stated only where there is something in them. */
+static void read_optional(const Reader *options, Claim *claim)
+{
+    if (has(options, "state"))
+        claim->state = texts(options, "state");
+    if (has(options, "preprocess"))
+        claim->preprocess = texts(options, "preprocess");
+    if (has(options, "kept"))
+        claim->kept = texts(options, "kept");
+}
+
 static void read_options(const Reader *reader, Claim *claim)
 {
     const Reader in = object(reader, "options");
@@ -523,12 +534,7 @@ static void read_options(const Reader *reader, Claim *claim)
     claim->constant = texts(&in, "const");
     claim->without = texts(&in, "without");
     claim->io = texts(&in, "io");
-    if (has(&in, "state"))
-        claim->state = texts(&in, "state");
-    if (has(&in, "preprocess"))
-        claim->preprocess = texts(&in, "preprocess");
-    if (has(&in, "kept"))
-        claim->kept = texts(&in, "kept");
+    read_optional(&in, claim);
     claim->preserve_input = truth(&in, "preserve_input");
     claim->family = family_named(text(&in, "family"));
     if (!claim->family)
