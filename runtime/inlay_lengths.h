@@ -27,13 +27,13 @@ enum {
 
 typedef struct inlay_following {
     uint16_t to;     /* INLAY_TO_... */
-    uint16_t at;     /* bytes into the parameters, or into the operands */
     uint16_t column; /* which number */
+    uint32_t at;     /* bytes into the parameters, or into the operands */
 } inlay_following;
 
 /* What of a step follows: entries from `first` on, up to those of the next step. */
 typedef struct inlay_follower {
-    uint16_t first;
+    uint32_t first;
     uint16_t
         params; /* bytes of its parameters that are copied; 0: they are the same for all */
     uint16_t refs; /* operands that are copied, likewise */
@@ -144,7 +144,7 @@ static inline inlay_step inlay_following_step(const inlay_variant *v,
 {
     const inlay_follower *follower = v->follower + i;
     inlay_step step = v->step[i];
-    uint16_t k;
+    uint32_t k;
     if (follower->params) {
         memcpy(room->params, step.params, follower->params);
         step.params = room->params;

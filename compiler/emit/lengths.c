@@ -118,17 +118,19 @@ static void put_columns(Text *text, const Lengths *lengths)
 
 /* ---- what follows them ---- */
 
-static void put_param(Text *text, const Step *step, const NumberPlace *at)
+static void put_param(Text *text, const Step *step, const NumberPlace *at,
+                      int32_t column)
 {
     const FieldRow *field = step->kernel->field + at->place;
     const bool wide = field->size == sizeof(int64_t);
-    text_print(text, "INLAY_TO_PARAM%d, offsetof(inlay_%s_params, %s)",
-               wide ? 64 : 32, step->kernel->params, field->name);
+    text_print(text,
+               "INLAY_TO_PARAM%d, %" PRId32 ", offsetof(inlay_%s_params, %s)",
+               wide ? 64 : 32, column, step->kernel->params, field->name);
     if (at->part)
         text_print(text, " + %zu", (size_t)at->part * field->size);
 }
 
-static void put_ref(Text *text, const NumberPlace *at)
+static void put_ref(Text *text, const NumberPlace *at, int32_t column)
 {
     static const char *const name[REF_PARTS] = {
         [REF_OFF] = "off",
@@ -137,8 +139,8 @@ static void put_ref(Text *text, const NumberPlace *at)
         [REF_PIX] = "pix",
     };
     const bool is_size = at->part == REF_OFF || at->part == REF_ROW;
-    text_print(text, "%s, offsetof(inlay_ref, %s)",
-               is_size ? "INLAY_TO_REF_SIZE" : "INLAY_TO_REF32",
+    text_print(text, "%s, %" PRId32 ", offsetof(inlay_ref, %s)",
+               is_size ? "INLAY_TO_REF_SIZE" : "INLAY_TO_REF32", column,
                name[at->part]);
     if (at->place)
         text_print(text, " + %" PRId32 " * sizeof(inlay_ref)", at->place);
@@ -151,12 +153,12 @@ static void put_following(Text *text, const Variant *variant,
     const Step *step = variant->program->step.at[at->step];
     text_put(text, "    { ");
     if (at->kind == NUMBER_UNITS)
-        text_put(text, "INLAY_TO_UNITS, 0");
+        text_print(text, "INLAY_TO_UNITS, %" PRId32 ", 0", following->column);
     else if (at->kind == NUMBER_PARAM)
-        put_param(text, step, at);
+        put_param(text, step, at, following->column);
     else
-        put_ref(text, at);
-    text_print(text, ", %" PRId32 " },\n", following->column);
+        put_ref(text, at, following->column);
+    text_put(text, " },\n");
 }
 
 /* Those of the steps; dims of results are no step's. */

@@ -8,6 +8,7 @@
 #include "emit/peak.h"
 #include "emit/state_offers.h"
 #include "emit/weights.h"
+#include "ir/lengths.h"
 #include "ir/ram.h"
 #include "rules/rules.h"
 
@@ -131,6 +132,20 @@ static void values(Text *text, const Program *program, const char *kind,
     }
 }
 
+/* Those that each run is given. */
+static void lengths(Text *text, const Lengths *of)
+{
+    for (int i = 0; of && i < of->n; i++) {
+        text_print(text, "length    %d ", i);
+        text_cut(text, of->of[i].symbol, 30);
+        text_print(text,
+                   ": from %" PRId32 " to %" PRId32
+                   ", what is here is for the most; %zu variant%s\n",
+                   of->of[i].least, of->of[i].most, of->variant.n,
+                   of->variant.n > 1 ? "s" : "");
+    }
+}
+
 /* Few enough to be read at a glance. */
 enum { PEAK_BLOCKS = 6 };
 
@@ -227,9 +242,11 @@ Text report_text(const Program *program, const char *name)
     head(&text, program, name);
     values(&text, program, "input", program->graph->input.at,
            program->graph->input.n);
+    lengths(&text, program->lengths);
     values(&text, program, "output", program->graph->output.at,
            graph_results(program->graph));
-    states(&text, program);
+    if (!program->lengths)
+        states(&text, program);
     peak(&text, program);
     floats(&text, program);
     transformed(&text, program);

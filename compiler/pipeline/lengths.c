@@ -122,6 +122,7 @@ static Status try_open(Compile *compile, LengthCompile *one,
     Diag diag = { .out = diag_now->out, .quiet = quiet };
     one->options = *compile->options;
     one->options.quiet = 1;
+    one->options.hash_model = 0;
     compile->call->open(&one->compile, &one->options);
     one->compile.apart = true;
     one->compile.kept = compile->kept;
@@ -612,7 +613,13 @@ static void hand_back(const Lengths *lengths)
 void lengths_layout(Compile *compile)
 {
     Lengths *lengths = compile->lengths;
-    weights_layout(lengths->all, UINT64_MAX);
+    weights_layout(lengths->all,
+                   compile->estimate ? WEIGHTS_LITTLE : UINT64_MAX);
     hand_back(lengths);
     lengths_settle(lengths);
+    if (lengths->column.n > UINT16_MAX)
+        fail_at(STATUS_UNSUPPORTED, LOC_NONE,
+                "take narrower bounds, or one length: --dim T=64",
+                "%zu numbers follow the lengths, more than %d",
+                lengths->column.n, UINT16_MAX);
 }

@@ -133,12 +133,13 @@ class Case:
         self.symbols = model.lengths()
         self.sizes = [{s: n for s in self.symbols} for n in LENGTHS] if len(self.symbols) == 1 else \
             [dict(zip(self.symbols, pair)) for pair in [(a, b) for a in SMALL for b in SMALL]]
+        self.least = 1
         self.most = LENGTHS[-1] if len(self.symbols) == 1 else SMALL[-1]
         with open(self.path, 'wb') as f:
             f.write(model.blob)
 
     def bounds(self):
-        return [w for s in self.symbols for w in ('--dim', '%s=1..%d' % (s, self.most))]
+        return [w for s in self.symbols for w in ('--dim', '%s=%d..%d' % (s, self.least, self.most))]
 
     def wanted(self, sizes):
         """A folder with the inputs, and what a compile for these lengths gives."""
@@ -154,6 +155,8 @@ class Case:
         if not t.ok(self.model.name + ': compiles', status == 0, messages):
             return None
         man = host.manifest(self.out, 'm')
+        with open(os.path.join(self.out, 'm.txt')) as f:
+            t.ok(self.model.name + ': the report says so', 'length    0 ' in f.read())
         write_main(os.path.join(self.work, 'main.c'), man)
         status, text = host.run(['cc', '-std=c11', '-O1', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror'] + (SANE if self.o.all_sane or self.model.name in WATCHED else []) +
                                 ['-I' + self.out + '/src', os.path.join(self.work, 'main.c')] + host.sources(self.out) +
@@ -239,6 +242,14 @@ def refused(t, o, work):
         t.ok('refused by run: ' + what, got == 65 and text in messages, '%d: %s' % (got, messages))
 
 
+def empty(t, o, work):
+    """A cache that is empty at first."""
+    model = sequences.Model(sequences.decoder_cache)
+    case = Case(o, model, work)
+    case.sizes, case.least, case.most = [{'T': 0}, {'T': 1}, {'T': 5}], 0, 5
+    case.run(t)
+
+
 def damaged(t, o, work):
     """Manifests that say of other lengths what does not hold."""
     path, out = os.path.join(work, 'm.onnx'), os.path.join(work, 'out')
@@ -282,7 +293,7 @@ def main():
     o = parser.parse_args()
     t = tap.Tap()
     if not o.only:
-        for more in (refused, damaged):
+        for more in (refused, empty, damaged):
             with host.Work() as work:
                 more(t, o, work)
     for make in sequences.ALL:
