@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
  * Steps for lengths that each run is given. Numbers of a step that follow the lengths (sizes,
- * strides, places, units) are put into a copy of its parameters and operands just before it runs. */
+ * strides, places, units) are put into a copy of its parameters and operands just before it
+ * runs. */
 #ifndef INLAY_LENGTHS_H
 #define INLAY_LENGTHS_H
 

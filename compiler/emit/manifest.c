@@ -10,7 +10,6 @@
 #include "emit/islands.h"
 #include "emit/peak.h"
 #include "emit/seal.h"
-#include "ir/lengths.h"
 #include "ir/ram.h"
 #include "ir/words.h"
 
@@ -123,44 +122,6 @@ static void meaning_facts(json_t *object, const Graph *graph,
     manifest_set(object, "zero_point", json_integer(numbers->zero));
 }
 
-static bool follows_lengths(const Program *program, const Tensor *tensor,
-                            size_t index)
-{
-    const Graph *graph = program->graph;
-    return program->lengths && index < graph_results(graph) &&
-           graph->output.at[index] == tensor &&
-           lengths_of_result(program->lengths, index);
-}
-
-static int length_of(const Lengths *lengths, const char *symbol)
-{
-    for (int i = 0; symbol && i < lengths->n; i++)
-        if (!strcmp(lengths->of[i].symbol, symbol))
-            return i;
-    return -1;
-}
-
-/* Which dimensions of an input are lengths of each run. */
-static void put_symbols(json_t *object, const Program *program,
-                        const Tensor *tensor)
-{
-    const Lengths *lengths = program->lengths;
-    bool any = false;
-    if (!lengths || !tensor->symbol)
-        return;
-    json_t *list = manifest_made(json_array());
-    for (int k = 0; k < tensor->shape.rank; k++) {
-        const int i = length_of(lengths, tensor->symbol[k]);
-        any = any || i >= 0;
-        json_array_append_new(
-            list, manifest_made(i < 0 ? json_null()
-                                      : manifest_name(program->graph->arena,
-                                                      lengths->of[i].symbol)));
-    }
-    if (any)
-        manifest_set(object, "symbols", list);
-}
-
 static json_t *value_facts(const Program *program, const Tensor *tensor,
                            const IntegerScale *numbers, size_t index)
 {
@@ -178,9 +139,9 @@ static json_t *value_facts(const Program *program, const Tensor *tensor,
         inside_facts(object, program, tensor);
     if (by_rows)
         rows_facts(object, program, pushed);
-    if (tensor->dynamic || follows_lengths(program, tensor, index))
+    if (tensor->dynamic || manifest_follows(program, tensor, index))
         manifest_set(object, "dynamic", json_true());
-    put_symbols(object, program, tensor);
+    manifest_symbols(object, program, tensor);
     meaning_facts(object, program->graph, tensor, numbers);
     return object;
 }
@@ -596,56 +557,6 @@ static int64_t write_steps(ManifestText *manifest, const Program *program,
     return macs;
 }
 
-/* ---- lengths that runs are given ---- */
-
-static void put_lengths(ManifestText *manifest, const Program *program)
-{
-    const Lengths *lengths = program->lengths;
-    Arena *arena = program->graph->arena;
-    json_t *dims = manifest_made(json_array());
-    json_t *variant_of = manifest_made(json_array());
-    for (int i = 0; i < lengths->n; i++) {
-        const Length *length = lengths->of + i;
-        json_t *object = manifest_made(json_object());
-        manifest_set(object, "symbol", manifest_name(arena, length->symbol));
-        manifest_set(object, "field",
-                     json_string(arena_printf(arena, "dim%d", i)));
-        manifest_set(object, "least", json_integer(length->least));
-        manifest_set(object, "most", json_integer(length->most));
-        json_array_append_new(dims, object);
-    }
-    for (int64_t i = 0; i < lengths_combinations(lengths); i++)
-        json_array_append_new(
-            variant_of, manifest_made(json_integer(lengths->variant_of[i])));
-    manifest_key(
-        manifest, "lengths",
-        json_pack("{s:o,s:o}", "dims", dims, "variant_of", variant_of));
-}
-
-static void add_text(void *to, const char *text, size_t n)
-{
-    text_add(to, text, n);
-}
-
-/* Each as a manifest of its own. */
-static void put_variants(ManifestText *manifest, const Program *program,
-                         const ManifestFacts *facts)
-{
-    const Lengths *lengths = program->lengths;
-    manifest_list(manifest, "variants");
-    for (size_t v = 1; v < lengths->variant.n; v++) {
-        Text text = text_new(program->graph->arena);
-        ManifestFacts own = *facts;
-        own.files = NULL;
-        own.dim = facts->variant_dim[v];
-        own.variant_dim = NULL;
-        manifest_write(lengths->variant.at[v]->program, &own, NULL,
-                       (Sink){ add_text, &text });
-        manifest_element(manifest, json_loadb(text.at, text.n, 0, NULL));
-    }
-    manifest_list_end(manifest);
-}
-
 void manifest_write(const Program *program, const ManifestFacts *facts,
                     json_t *stats, Sink sink)
 {
@@ -659,10 +570,7 @@ void manifest_write(const Program *program, const ManifestFacts *facts,
     manifest_key(&manifest, "totals",
                  json_pack("{s:I,s:I}", "macs", (json_int_t)macs, "steps",
                            (json_int_t)program->step.n));
-    if (program->lengths && facts->variant_dim) {
-        put_lengths(&manifest, program);
-        put_variants(&manifest, program, facts);
-    }
+    manifest_lengths(&manifest, program, facts);
     if (stats)
         manifest_key(&manifest, "stats", stats);
     manifest_end(&manifest);

@@ -67,6 +67,15 @@ json_t *params_facts(const Program *program, const Step *step);
 /* The list "constants". */
 void manifest_constants(ManifestText *manifest, const Program *program);
 
+/* Of lengths that runs are given (manifest_lengths.c): does value `index` follow them as a result;
+ * which dimensions of an input they are; the keys "lengths" and "variants". */
+bool manifest_follows(const Program *program, const Tensor *tensor,
+                      size_t index);
+void manifest_symbols(json_t *object, const Program *program,
+                      const Tensor *tensor);
+void manifest_lengths(ManifestText *manifest, const Program *program,
+                      const ManifestFacts *facts);
+
 /* A key with its value on one line (taken over), or with a list of elements, each on its own. */
 void manifest_key(ManifestText *manifest, const char *key, json_t *value);
 void manifest_list(ManifestText *manifest, const char *key);

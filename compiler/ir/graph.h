@@ -211,7 +211,7 @@ struct Graph {
             g); /* of the root, while types and shapes are inferred: a subgraph, and a
                                 new node */
     void (*infer_node)(Node *n);
-    int next_id;   /* of the root: ids of tensors */
+    int next_id; /* of the root: ids of tensors */
     /* of the root: names of results that are computed when it runs, though they could be before;
      * NULL: there are none */
     const Map *kept;

@@ -74,8 +74,8 @@ typedef struct Lengths {
     Program *all;
 } Lengths;
 
-/* How many combinations there are; the lengths of one; numbers rise with the first length, then with
- * the second. */
+/* How many combinations there are; the lengths of one; numbers rise with the first length, then
+ * with the second. */
 int64_t lengths_combinations(const Lengths *lengths);
 void lengths_at(const Lengths *lengths, int32_t combination,
                 int32_t value[MOST_LENGTHS]);

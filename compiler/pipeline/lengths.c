@@ -567,7 +567,8 @@ void lengths_follow(Compile *compile)
     if (!lengths)
         return;
     if (!follow_all(compile)) {
-        /* Results over their inputs lie as the largest sizes allow; apart they are right for all. */
+        /* Results lie over their inputs as the largest sizes allow; apart they are right for
+         * all. */
         const int32_t last = (int32_t)lengths_combinations(lengths) - 1;
         compile->each_apart = true;
         compile->program = new_lead(compile, last);

@@ -72,6 +72,7 @@ ELSEWHERE = {
     'ir/recipe_permute.c': ('ir/recipe', 'as above'), 'ir/recipe_read.c': ('ir/recipe', 'as above'), 'ir/recipe_run.c': ('ir/recipe', 'as above'),
     'ir/recipe_write.c': ('ir/recipe', 'as above'), 'ir/recipe_sparse.c': ('onnx/values', 'sparse tensors as they are read'),
     'ir/recipe_values.c': ('ir/recipe_change', 'changes by operands'),
+    'ir/follow.c': (None, 'whole models only: tests/e2e/lengths.py'),
     'ir/clone.c': (None, 'whole models only: tests/golden, tests/ops'), 'ir/graph.c': (None, 'as above'), 'ir/node.c': (None, 'as above'),
     'ir/sort.c': (None, 'as above'), 'ir/shape.c': (None, 'as above'),
     'ir/live.c': ('emit/peak', 'bytes in use are what the report shows'),
