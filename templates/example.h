@@ -20,6 +20,9 @@
 #ifndef MODEL_WEIGHTS_BLOB /* ... as a blob with a head, which the code opens */
 #define MODEL_WEIGHTS_BLOB 0
 #endif
+#ifndef MODEL_WEIGHTS_STREAM /* ... which is read through windows */
+#define MODEL_WEIGHTS_STREAM 0
+#endif
 #ifndef MODEL_HAS_CONSTANTS /* some constants stay in the code */
 #define MODEL_HAS_CONSTANTS 0
 #endif
@@ -61,6 +64,13 @@
 #endif
 #ifndef MODEL_OUTPUTS_INSIDE
 #define MODEL_OUTPUTS_INSIDE 0
+#endif
+
+/* The type that `weights` points to. */
+#if MODEL_WEIGHTS_STREAM
+#define model_source inlay_source
+#else
+#define model_source void
 #endif
 
 /* The type that `arena` points to. */

@@ -13,6 +13,7 @@ void MODEL_ON_STEP(int32_t step);
 #include "inlay.h"
 #include "inlay_weights.h"
 #include "inlay_blob.h"
+#include "inlay_fetch.h"
 #include "inlay_slices.h"
 #include "inlay_threads.h"
 #include "inlay_lengths.h"
@@ -173,6 +174,9 @@ static const inlay_model model_steps = {
 /* What a run keeps on the stack. */
 typedef struct {
     void *base[BASES];
+#if MODEL_WEIGHTS_STREAM
+    inlay_stream stream;
+#endif
 //@ dims {
     int64_t out0_dims[2]; /* for a caller who gives no room for them */
     int32_t dim[1];
@@ -180,16 +184,27 @@ typedef struct {
 } model_frame;
 
 #if MODEL_HAS_WEIGHTS
-static int take_weights(model_frame *frame, const void *weights)
+static int take_weights(model_frame *frame, const model_source *weights)
 {
     if (!weights)
         return MODEL_E_ARG;
+#if MODEL_WEIGHTS_STREAM
+    if (!weights->read || !weights->start != !weights->wait)
+        return MODEL_E_ARG;
+    frame->stream.source = weights;
+    frame->stream.begin = MODEL_BLOB_SIZE - MODEL_WEIGHTS_SIZE;
+    if (!inlay_source_sealed(weights, frame->stream.begin, seal))
+        return MODEL_E_WEIGHTS;
+    frame->base[BASE_WEIGHTS] = &frame->stream;
+    return MODEL_OK;
+#else
     if ((uintptr_t)weights % MODEL_WEIGHTS_ALIGN)
         return MODEL_E_ALIGN;
     if (!inlay_sealed(weights, MODEL_WEIGHTS_SIZE, seal))
         return MODEL_E_WEIGHTS;
     frame->base[BASE_WEIGHTS] = (void *)(uintptr_t)weights;
     return MODEL_OK;
+#endif
 }
 
 #endif
@@ -280,7 +295,7 @@ void *model_input_row(model_memory *arena)
 }
 
 #if MODEL_HAS_WEIGHTS
-int model_start_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_start_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out)
 {
     model_frame frame;
@@ -288,7 +303,7 @@ int model_start_with(const void *weights, model_memory *arena, const model_input
     return error ? error : go_on(&frame, arena, in, out, 0);
 }
 
-int model_push_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_push_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out)
 {
     model_frame frame;
@@ -353,7 +368,7 @@ static int run_all(void *const *base)
 #endif
 
 #if MODEL_HAS_WEIGHTS
-int model_run_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_run_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out)
 {
     model_frame frame;
@@ -404,7 +419,7 @@ static int run_shared(model_frame *frame, model_memory *arena, const model_input
 }
 
 #if MODEL_HAS_WEIGHTS
-int model_run_mt_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_run_mt_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out, model_parallel *parallel, void *context)
 {
     model_frame frame;
@@ -449,7 +464,7 @@ static int go_on_for(model_frame *frame, model_memory *arena, const model_inputs
 }
 
 #if MODEL_HAS_WEIGHTS
-int model_step_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_step_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out, int32_t units)
 {
     model_frame frame;
@@ -498,6 +513,17 @@ int model_init(void *arena, size_t size)
 }
 #endif
 #if MODEL_WEIGHTS_BLOB
+#if MODEL_WEIGHTS_STREAM
+
+int model_weights_open(const inlay_source *blob)
+{
+    if (!blob || !blob->read)
+        return MODEL_E_ARG;
+    if (!inlay_source_check(blob, MODEL_BLOB_SIZE - MODEL_WEIGHTS_SIZE, seal))
+        return MODEL_E_WEIGHTS;
+    return MODEL_OK;
+}
+#else
 
 int model_weights_open(const void *blob, size_t length, const void **weights)
 {
@@ -511,6 +537,7 @@ int model_weights_open(const void *blob, size_t length, const void **weights)
     *weights = inlay_blob_open(blob, length, MODEL_BLOB_SIZE - MODEL_WEIGHTS_SIZE, seal);
     return *weights ? MODEL_OK : MODEL_E_WEIGHTS;
 }
+#endif
 #else
 #if MODEL_HAS_WEIGHTS
 

@@ -74,9 +74,30 @@ enum {
 #endif
     MODEL_E_CHECK = 6,  /* built with -DINLAY_CHECK: a row that a step needs is not in the arena */
     MODEL_E_WEIGHTS = 7, /* the weights are those of another model or layout, cut off or damaged */
+#if MODEL_WEIGHTS_STREAM
+    MODEL_E_SIZE = 8,   /* model_init(): the arena is too small */
+    MODEL_E_READ = 9    /* the weights could not be read */
+#else
     MODEL_E_SIZE = 8    /* model_init(): the arena is too small */
+#endif
 };
 
+#if MODEL_WEIGHTS_STREAM
+#ifndef INLAY_SOURCE
+#define INLAY_SOURCE
+/* Where the bytes of a blob are. What it returns is 0, or anything else where that failed. */
+typedef struct inlay_source {
+    /* n bytes, from byte `offset` of the blob on, to `to` */
+    int (*read)(void *context, size_t offset, size_t n, void *to);
+    /* The same in two halves, or both NULL: start() may come back before the bytes are there, and
+     * wait() comes back when they are. One at a time, and no read() between them. */
+    int (*start)(void *context, size_t offset, size_t n, void *to);
+    int (*wait)(void *context);
+    void *context;
+} inlay_source;
+#endif
+
+#endif
 #if MODEL_HAS_REGIONS
 /* Everything that changes at run time, scratch included, lies in these, each aligned to
  * MODEL_ARENA_ALIGN. */
@@ -192,7 +213,12 @@ int model_step(model_memory *arena, const model_inputs *in, const model_outputs 
 #endif
 #if MODEL_HAS_WEIGHTS
 #if MODEL_WEIGHTS_BLOB
+#if MODEL_WEIGHTS_STREAM
+/* `weights`: reads model.blob, or another that model_weights_open() took: each byte once in a run,
+ * those of a step before it is made. What it returns beyond 0 ends the run with MODEL_E_READ. */
+#else
 /* `weights`: what model_weights_open() gave. The blob must outlive the call. */
+#endif
 #else
 #if MODEL_WEIGHTS_APART
 /* `weights`: the content of model_weights.bin, MODEL_WEIGHTS_SIZE bytes aligned to
@@ -204,30 +230,38 @@ int model_step(model_memory *arena, const model_inputs *in, const model_outputs 
 #endif
 #endif
 #if MODEL_BY_ROWS
-int model_start_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_start_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out);
-int model_push_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_push_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out);
 #else
-int model_run_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_run_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out);
 #if MODEL_SHARED
-int model_run_mt_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_run_mt_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out, model_parallel *parallel, void *context);
 #endif
 #if MODEL_SLICED
-int model_step_with(const void *weights, model_memory *arena, const model_inputs *in,
+int model_step_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out, int32_t units);
 #endif
 #endif
 
 #if MODEL_WEIGHTS_BLOB
+#if MODEL_WEIGHTS_STREAM
+/* Once, before they are used: is this model.blob, or another that was made for this code, whole
+ * and undamaged? It is read from its first byte to its last. MODEL_OK, MODEL_E_ARG, or
+ * MODEL_E_WEIGHTS: it is another, is damaged, or cannot be read. Whatever values it has, a run
+ * ends and keeps to its memory. */
+int model_weights_open(const inlay_source *blob);
+#else
 /* Once, before they are used: is this model.blob, or another that was made for this code, whole
  * and undamaged? `length` bytes of it, aligned to MODEL_WEIGHTS_ALIGN (64 is fastest), read only:
  * in flash, a mapping of the file, or memory that it was read into. MODEL_OK, and *weights is what
  * the runs take; or MODEL_E_ARG, MODEL_E_ALIGN, MODEL_E_WEIGHTS, and *weights is NULL. Whatever
  * values it has, a run ends and keeps to its memory. */
 int model_weights_open(const void *blob, size_t length, const void **weights);
+#endif
 #else
 #if MODEL_WEIGHTS_APART
 /* Once, before they are used: are these `length` bytes the weights of this code, whole and

@@ -20,7 +20,8 @@ static bool next_letter(const char **at, Reach *r)
     return true;
 }
 
-const char *bounds_of(const Program *p, const Step *s, Reach *reach)
+/* Of a step that does not fetch. */
+static const char *reach_of(const Program *p, const Step *s, Reach *reach)
 {
     const char *letters = s->kernel->operands;
     Bounds b = { .program = p, .step = s, .params = s->params, .reach = reach };
@@ -33,6 +34,26 @@ const char *bounds_of(const Program *p, const Step *s, Reach *reach)
         return "it has fewer operands than its kernel";
     s->kernel->bounds(&b);
     return b.wrong;
+}
+
+/* A step that fetches as its kernel would do it at once, without a window. */
+static Step whole_step(const Step *step)
+{
+    Step whole = *step;
+    whole.n_operand = step_operands(step);
+    whole.fetch = NULL;
+    if (step->fetch->units)
+        whole.units = step->fetch->units;
+    return whole;
+}
+
+const char *bounds_of(const Program *p, const Step *s, Reach *reach)
+{
+    if (!s->fetch)
+        return reach_of(p, s, reach);
+    const Step whole = whole_step(s);
+    reach[whole.n_operand] = (Reach){ .type = '.' };
+    return reach_of(p, &whole, reach);
 }
 
 void bounds_any(const Program *program, const Step *step, bool *any)
@@ -150,18 +171,68 @@ static const char *object_operand(Arena *arena, const Operand *operand,
                      : object_whole(arena, operand, r);
 }
 
-BoundsFault bounds_judge(Arena *arena, const Program *program, const Step *step,
-                         Reach *reach)
+/* Its operands, as far as their reach is known. */
+static BoundsFault judge_operands(Arena *arena, const Step *step,
+                                  const Reach *reach)
 {
-    const char *wrong = bounds_of(program, step, reach);
-    if (wrong)
-        return (BoundsFault){ wrong, -1 };
     for (int k = 0; k < step->n_operand; k++) {
         const char *why = object_operand(arena, step->operand + k, reach + k);
         if (why)
             return (BoundsFault){ why, k };
     }
     return (BoundsFault){ NULL, -1 };
+}
+
+/* Does a piece of the step, which reaches so far, find what it reads in the window? */
+static const char *object_fetched(const Step *step, const Step *piece,
+                                  const Reach *reach, bool last)
+{
+    const Fetch *fetch = step->fetch;
+    const Operand *window = step->operand + piece->n_operand;
+    for (int i = 0; i < fetch->parts; i++) {
+        const FetchPart *part = fetch->part + i;
+        const Reach *r = reach + part->operand;
+        const int64_t bytes = last ? part->last : part->bytes;
+        const int64_t end = part->at + bytes + fetch->half;
+        if (r->name &&
+            (r->lo < 0 ||
+             bounds_bytes(piece->operand + part->operand, r) > bytes))
+            return "it fetches less of its constants than it reads";
+        if (end > tensor_bytes(window->tensor))
+            return "its window is smaller than what it fetches";
+    }
+    return NULL;
+}
+
+/* The first piece of those that are alike, or the last one. */
+static BoundsFault judge_piece(Arena *arena, const Program *program,
+                               const Step *step, bool last)
+{
+    Step piece = step_piece(arena, step, last);
+    const size_t bytes = (size_t)piece.n_operand * sizeof *piece.operand;
+    Reach *reach = NEW_ARRAY(arena, Reach, piece.n_operand + 1);
+    piece.operand = arena_copy(arena, piece.operand, bytes);
+    for (int k = 0; last && k < piece.n_operand; k++)
+        piece.operand[k].offset +=
+            step->fetch->advance[k] * (step->fetch->pieces - 1);
+    const char *wrong = reach_of(program, &piece, reach);
+    if (!wrong)
+        wrong = object_fetched(step, &piece, reach, last);
+    if (wrong)
+        return (BoundsFault){ wrong, -1 };
+    return judge_operands(arena, &piece, reach);
+}
+
+BoundsFault bounds_judge(Arena *arena, const Program *program, const Step *step,
+                         Reach *reach)
+{
+    const char *wrong = bounds_of(program, step, reach);
+    if (wrong)
+        return (BoundsFault){ wrong, -1 };
+    BoundsFault fault = judge_operands(arena, step, reach);
+    for (int last = 0; step->fetch && last < 2 && !fault.why; last++)
+        fault = judge_piece(arena, program, step, last);
+    return fault;
 }
 
 BoundsFault bounds_object(Arena *arena, const Program *program,

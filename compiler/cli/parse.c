@@ -313,6 +313,19 @@ static bool is_given(const Parser *parser, const char *name)
     return parser->given[r - parser->row];
 }
 
+/* Is the value one of "blob|stream"? */
+static bool is_listed(const char *list, const char *value)
+{
+    const size_t length = strlen(value);
+    const char *at = list;
+    for (; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (!strncmp(at, value, length) && (!at[length] || at[length] == '|'))
+            return true;
+    }
+    return false;
+}
+
 /* Has the other option the value that the rule asks for? */
 static bool has_value(const Parser *parser, const OptionRule *rule)
 {
@@ -325,7 +338,7 @@ static bool has_value(const Parser *parser, const OptionRule *rule)
     while (strcmp(row->name, rule->other) != 0)
         row++;
     memcpy(&taken, (const char *)parser->options + row->at, sizeof taken);
-    return !strcmp(row->choice[taken - row->first], rule->value);
+    return is_listed(rule->value, row->choice[taken - row->first]);
 }
 
 static void check_rules(const Parser *parser)

@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "bounds/bounds.h"
 #include "cli/options.h"
+#include "forms/fetch.h"
 #include "ir/follow.h"
 #include "ops/lower_graph.h"
 #include "pipeline/lengths.h"
@@ -229,7 +230,20 @@ static LowerOptions lower_options(const Claim *claim, bool any_rows)
         .narrow = claim->narrow,
         .winograd = claim->winograd,
         .any_rows = any_rows,
+        .window = claim->window,
     };
+}
+
+/* What steps read through windows. */
+static void fetch(Program *program, const Claim *claim)
+{
+    const FetchOptions options = {
+        .window = claim->window,
+        .resident = claim->resident,
+        .whole = claim->whole,
+    };
+    if (options.window)
+        fetch_steps(program, &options);
 }
 
 /* The claim's plan on the model's steps, replayed. */
@@ -389,6 +403,7 @@ void cmd_prove(Compile *compile)
     progress_doing("proving the plan");
     const LowerOptions options = lower_options(claim, lengths);
     compile->program = lower_graph(compile->graph, &options);
+    fetch(compile->program, claim);
     judge_plan(compile->program, claim, loc);
     const int64_t bound = plan_lower_bound(compile->program);
     judge_bound(claim, bound, loc);

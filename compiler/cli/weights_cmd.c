@@ -40,8 +40,9 @@ FieldCode field_code(Compile *compile)
     code.weights = json_object_get(code.manifest, "weights");
     code.constants = json_object_get(code.manifest, "constants");
     code.layout = strtoull(text_at(code.weights, "layout"), NULL, 16);
-    if (strcmp(text_at(code.weights, "form"), "blob") != 0 || !code.layout ||
-        !json_is_array(code.constants))
+    const char *form = text_at(code.weights, "form");
+    if ((strcmp(form, "blob") != 0 && strcmp(form, "stream") != 0) ||
+        !code.layout || !json_is_array(code.constants))
         fail_at(STATUS_MALFORMED, code.loc,
                 "compile with --weights=blob: only such code opens blobs",
                 "is the manifest of code that has no blob of weights");

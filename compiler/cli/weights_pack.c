@@ -38,7 +38,7 @@ static char *const *words_of(Compile *compile, const FieldCode *code,
     Arena *arena = &compile->arena;
     const json_t *list = json_object_get(code->weights, "options");
     const size_t n = json_array_size(list);
-    char **word = NEW_ARRAY(arena, char *, n + 5);
+    char **word = NEW_ARRAY(arena, char *, n + 6);
     int k = 0;
     word[k++] = arena_printf(arena, "inlay");
     word[k++] = arena_printf(arena, "compile");
@@ -47,6 +47,8 @@ static char *const *words_of(Compile *compile, const FieldCode *code,
         check_word(code, text ? text : "");
         word[k++] = arena_printf(arena, "%s", text);
     }
+    word[k++] =
+        arena_printf(arena, "--weights=%s", text_at(code->weights, "form"));
     word[k++] = arena_printf(arena, "--");
     word[k++] = arena_printf(arena, "%s", model);
     *count = k;
@@ -67,7 +69,6 @@ static void take_options(Compile *compile, const FieldCode *code,
     options->external_dir = given->external_dir;
     options->no_external = given->no_external;
     options->quiet = given->quiet;
-    options->weights = WEIGHTS_BLOB;
     compile->options = options;
 }
 

@@ -159,7 +159,7 @@ static bool has_test(const GroupModel *model)
 static bool is_linked(const GroupModel *model)
 {
     return model->weight_bytes && model->form != WEIGHTS_BIN &&
-           model->form != WEIGHTS_BLOB;
+           !weights_form_blob(model->form);
 }
 
 static bool has_text(const GroupModel *model)
@@ -396,6 +396,7 @@ static const Condition *conditions_of(const Golden *golden, unsigned kinds)
         { "MODEL_HAS_WEIGHTS", has_weights(emitter) },
         { "MODEL_WEIGHTS_APART", weights_apart(emitter) },
         { "MODEL_WEIGHTS_BLOB", weights_blob(emitter) },
+        { "MODEL_WEIGHTS_STREAM", weights_streamed(emitter) },
         { "MODEL_HAS_SLOTS", has_slots(emitter) },
         { "MODEL_WEIGHTS_SOURCE", linked && form != WEIGHTS_OBJ },
         { "MODEL_WEIGHTS_INCLUDED", linked && form == WEIGHTS_INCBIN },

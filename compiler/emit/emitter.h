@@ -40,13 +40,19 @@ static inline bool weights_bytes(const Emitter *emitter)
 static inline bool weights_apart(const Emitter *emitter)
 {
     return has_weights(emitter) &&
-           (emitter->form == WEIGHTS_BIN || emitter->form == WEIGHTS_BLOB);
+           (emitter->form == WEIGHTS_BIN || weights_form_blob(emitter->form));
 }
 
 /* Do they come as a blob that the code opens? */
 static inline bool weights_blob(const Emitter *emitter)
 {
-    return has_weights(emitter) && emitter->form == WEIGHTS_BLOB;
+    return has_weights(emitter) && weights_form_blob(emitter->form);
+}
+
+/* Is it read through windows? */
+static inline bool weights_streamed(const Emitter *emitter)
+{
+    return has_weights(emitter) && emitter->form == WEIGHTS_STREAM;
 }
 
 /* Do slots in flash keep them? */

@@ -272,8 +272,14 @@ static void put_weights(Text *text, const Emitter *emitter)
                emitter->upper, emitter->program->weight_bytes);
     if (!has_weights(emitter))
         return;
-    text_print(text, "#define %s_WEIGHTS_ALIGN %du\n", emitter->upper,
-               WEIGHTS_LEAST_ALIGN);
+    if (weights_streamed(emitter))
+        text_print(text,
+                   "#define %s_WINDOW_SIZE %" PRId64
+                   "u     /* bytes of the arena that they are read into */\n",
+                   emitter->upper, emitter->program->stream.window);
+    else
+        text_print(text, "#define %s_WEIGHTS_ALIGN %du\n", emitter->upper,
+                   WEIGHTS_LEAST_ALIGN);
     text_print(text,
                "#define %s_LAYOUT_HASH UINT64_C(0x%016" PRIx64
                ")     /* of the weights: those of another are refused */\n",

@@ -28,6 +28,21 @@ static void put_weights(Text *text, const Program *program)
     text_put(text, "\n");
 }
 
+/* Weights that come through windows. */
+static void put_stream(Text *text, const StreamUse *use)
+{
+    if (!use->asked)
+        return;
+    text_print(text,
+               "%-9s through a window of %" PRId64 " bytes: %" PRId64
+               " read in a run, in %d pieces for %d steps\n",
+               "", use->window, use->traffic, use->pieces, use->steps);
+    if (use->kept)
+        text_print(text,
+                   "%-9s %" PRId64 " bytes stay in the code (--resident)\n", "",
+                   use->kept);
+}
+
 static void put_regions(Text *text, const Plan *plan)
 {
     for (size_t i = 0; i < plan->region.n; i++) {
@@ -91,6 +106,7 @@ static void head(Text *text, const Program *program, const char *name)
     text_print(text, "steps     %zu, %" PRId64 " multiply-accumulates\n",
                program->step.n, macs);
     put_weights(text, program);
+    put_stream(text, &program->stream);
     put_arena(text, plan);
     put_regions(text, plan);
     put_ram(text, program);

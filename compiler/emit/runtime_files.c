@@ -49,6 +49,8 @@ static void add_files(RuntimeUse *use, const Emitter *emitter)
         add_file(use, "inlay_weights.h");
     if (weights_blob(emitter))
         add_file(use, "inlay_blob.h");
+    if (weights_streamed(emitter))
+        add_file(use, "inlay_fetch.h");
     if (program_sliced(program))
         add_file(use, "inlay_slices.h");
     if (program->plan.threads)

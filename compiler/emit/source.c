@@ -15,7 +15,7 @@
 #include "emit/template.h"
 
 /* Most conditions and sections of the templates, and their end. */
-enum { CONDITIONS = 25, SECTIONS = 24 };
+enum { CONDITIONS = 26, SECTIONS = 24 };
 
 static Text about(const Emitter *emitter)
 {
@@ -216,6 +216,7 @@ static Condition *put_weights_conditions(const Emitter *emitter, Condition *to)
         { "MODEL_WEIGHTS_BYTES", weights_bytes(emitter) },
         { "MODEL_WEIGHTS_APART", weights_apart(emitter) },
         { "MODEL_WEIGHTS_BLOB", weights_blob(emitter) },
+        { "MODEL_WEIGHTS_STREAM", weights_streamed(emitter) },
         { "MODEL_HAS_CONSTANTS", has_code_constants(emitter) },
         { "MODEL_WEIGHTS_OBJECT", weights_object(emitter) },
     };
@@ -258,7 +259,11 @@ void emit_source(const Program *program, Output *output,
     const Emitter emitter = emitter_of(program, facts);
     Condition conditions[CONDITIONS];
     put_conditions(&emitter, conditions);
-    const Word words[2] = { { "model_memory", memory_type(&emitter) } };
+    const bool streamed = weights_streamed(&emitter);
+    const Word words[3] = {
+        { "model_memory", memory_type(&emitter) },
+        { "model_source", streamed ? "inlay_source" : "void" },
+    };
     const Filling common = {
         .model = facts->name,
         .word = words,

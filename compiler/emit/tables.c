@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/tables_fetch.h"
+
 /* ---- base pointers ---- */
 
 /* Of constants that are not in the blob; NULL: it is no base of such. */
@@ -353,8 +355,12 @@ static void put_step_row(Text *text, const Emitter *emitter, const Step *step,
     text_put(text, "    /* ");
     put_step(text, emitter, step);
     put_shapes(text, step);
-    text_print(text, " */\n    { .run = inlay_%s, .params = &params%d",
-               step->kernel->name, params);
+    if (step->fetch)
+        text_print(text, " */\n    { .run = inlay_fetched, .params = &pieces%d",
+                   step->index);
+    else
+        text_print(text, " */\n    { .run = inlay_%s, .params = &params%d",
+                   step->kernel->name, params);
     if (step->n_operand)
         text_print(text, ", .ref = operands%d", operands);
     text_print(text, ", .units = %d", step->units);
@@ -372,32 +378,52 @@ typedef struct StepWriter {
     StepTables made;
 } StepWriter;
 
-static void add_step(StepWriter *writer, const Step *step)
+static void put_fetch(Text *text, const Step *step, int params)
 {
-    const Emitter *emitter = writer->emitter;
-    Arena *arena = emitter->arena;
+    if (!step->fetch)
+        return;
+    const Step last = step_piece(text->arena, step, true);
+    table_fetch(text, step, params, table_params(text->arena, &last).at);
+}
+
+/* Its tables, those that no step before has: parameters of the text `fields`, unless an earlier
+ * step's are numbered `params`. */
+static void put_tables(StepWriter *writer, const Step *step, const char *fields,
+                       int params, bool own_operands)
+{
     Text *text = &writer->made.tables;
-    const char *type = step->kernel->params;
-    const char *fields = table_params(arena, step).at;
-    const char *places = operands_text(emitter, step, false).at;
-    const char *key = arena_printf(arena, "%s %s", type, fields);
+    const Emitter *emitter = writer->emitter;
     const int index = emitter->first_step + step->index;
-    const int params = first_like(arena, &writer->params, key, index);
-    const int operands = first_like(arena, &writer->operands, places, index);
-    const bool own_operands = operands == index && step->n_operand;
-    put_step_row(&writer->made.steps, emitter, step, params, operands);
-    if (params != index && !own_operands)
+    if (params != index && !own_operands && !step->fetch)
         return;
     text_put(text, "/* Step ");
     put_step(text, emitter, step);
     text_put(text, " */\n");
     if (params == index)
         text_print(text, "static const inlay_%s_params params%d = {\n%s\n};\n",
-                   type, index, fields);
+                   step->kernel->params, index, fields);
     if (own_operands)
         text_print(text, "static const inlay_ref operands%d[] = {\n%s};\n",
                    index, operands_text(emitter, step, true).at);
+    put_fetch(text, step, params);
     text_put(text, "\n");
+}
+
+static void add_step(StepWriter *writer, const Step *step)
+{
+    const Emitter *emitter = writer->emitter;
+    Arena *arena = emitter->arena;
+    const char *type = step->kernel->params;
+    const Step *own = table_own(arena, step);
+    const char *fields = table_params(arena, own).at;
+    const char *places = operands_text(emitter, step, false).at;
+    const char *key = arena_printf(arena, "%s %s", type, fields);
+    const int index = emitter->first_step + step->index;
+    const int params = first_like(arena, &writer->params, key, index);
+    const int operands = first_like(arena, &writer->operands, places, index);
+    put_step_row(&writer->made.steps, emitter, step, params, operands);
+    put_tables(writer, step, fields, params,
+               operands == index && step->n_operand);
 }
 
 /* Its operands for each thread but the first, where they differ. */

@@ -33,7 +33,12 @@ enum {
 #define LARGEST_LINKED UINT64_C(0x7fff0000)
 
 const char *const weights_forms[] = { "auto", "c",    "incbin", "bin",
-                                      "obj",  "blob", NULL };
+                                      "obj",  "blob", "stream", NULL };
+
+bool weights_form_blob(WeightsForm form)
+{
+    return form == WEIGHTS_BLOB || form == WEIGHTS_STREAM;
+}
 
 bool weights_linkable(const Program *program)
 {
@@ -42,7 +47,7 @@ bool weights_linkable(const Program *program)
 
 static bool weights_are_linked(WeightsForm form)
 {
-    return form != WEIGHTS_BIN && form != WEIGHTS_BLOB;
+    return form != WEIGHTS_BIN && !weights_form_blob(form);
 }
 
 WeightsForm weights_form_taken(const Program *program, WeightsForm asked)
@@ -340,16 +345,28 @@ static bool is_constant(const Operand *operand, Tensor **root)
     return (*root)->storage == STORE_WEIGHTS;
 }
 
-/* What the step's kernel believes stays in the code. */
+/* Is operand k read through the step's window? */
+static bool is_fetched(const Step *step, int k)
+{
+    for (int i = 0; step->fetch && i < step->fetch->parts; i++)
+        if (step->fetch->part[i].operand == k)
+            return true;
+    return false;
+}
+
+/* What the step's kernel believes stays in the code, and where weights are streamed, what it does
+ * not read through its window. */
 static void keep_believed(const Program *program, const Step *step)
 {
     Arena *a = program->graph->arena;
     const ArenaMark mark = arena_mark(a);
     bool *any = NEW_ARRAY(a, bool, step->n_operand + 1);
+    const bool streamed = program->stream.asked != 0;
     Tensor *root;
     bounds_any(program, step, any);
     for (int k = 0; k < step->n_operand; k++)
-        if (!any[k] && is_constant(step->operand + k, &root))
+        if (is_constant(step->operand + k, &root) &&
+            (!any[k] || (streamed && !is_fetched(step, k))))
             root->region = 1;
     arena_release(a, mark);
 }
@@ -433,7 +450,7 @@ void weights_write_blob(const Program *program, File *file, bool hash,
 
 static void check_size(WeightsForm form, const Program *program)
 {
-    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || form == WEIGHTS_BLOB ||
+    if (form == WEIGHTS_BIN || form == WEIGHTS_OBJ || weights_form_blob(form) ||
         weights_linkable(program))
         return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
@@ -447,7 +464,7 @@ static File *create_blob(Output *output, Arena *arena, const char *name,
 {
     if (form == WEIGHTS_C)
         return file_temporary(arena);
-    if (form == WEIGHTS_BLOB)
+    if (weights_form_blob(form))
         return output_create(output, arena_printf(arena, "%s.blob", name));
     return output_create(output,
                          arena_printf(arena, "src/%s_weights.%s", name,
@@ -486,10 +503,10 @@ WeightsForm weights_emit(Program *program, Output *output, const char *name,
         check_machine(program);
     if (program->code)
         weights_constants(program, output, name);
-    if (form == WEIGHTS_BLOB && !program->weight_bytes)
+    if (weights_form_blob(form) && !program->weight_bytes)
         return form;
     File *file = create_blob(output, program->graph->arena, name, form);
-    if (form == WEIGHTS_BLOB)
+    if (weights_form_blob(form))
         weights_write_blob(program, file, hash, sha256);
     else
         weights_write(program, file,

@@ -12,11 +12,15 @@ typedef enum WeightsForm {
     WEIGHTS_INCBIN,
     WEIGHTS_BIN,
     WEIGHTS_OBJ,
-    WEIGHTS_BLOB
+    WEIGHTS_BLOB,
+    WEIGHTS_STREAM
 } WeightsForm;
 
 /* Their names, ended by NULL. */
 extern const char *const weights_forms[];
+
+/* Are they a blob, which the code opens? */
+bool weights_form_blob(WeightsForm form);
 
 /* Can they be linked into a program? One section that code must reach is limited to 2 GiB. */
 bool weights_linkable(const Program *program);
@@ -61,6 +65,7 @@ void weights_layout_blob(Program *program);
  *   obj     NAME_weights.o, an ELF object for the family's machine that holds the symbol
  *   bin     NAME_weights.bin alone: no symbol, the caller hands the bytes to NAME_run_with()
  *   blob    NAME.blob beside src/ (emit/blob.h), and NAME_constants.h, what stays in the code
+ *   stream  the same, read through windows (forms/fetch.h)
  * sha256 gets 64 hex digits of the blob and NUL where hash is set, else "". */
 WeightsForm weights_emit(Program *program, Output *output, const char *name,
                          WeightsForm form, bool hash, char sha256[65]);

@@ -3,8 +3,10 @@
 #include "ir/program.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/size.h"
+#include "inlay_fetch.h"
 
 Tensor *tensor_root(Tensor *tensor, int64_t *offset)
 {
@@ -53,6 +55,24 @@ Step *step_copy(Arena *arena, const Step *step)
     copy->room = operands;
     copy->params = arena_copy(arena, step->params, step->kernel->params_size);
     return copy;
+}
+
+int step_operands(const Step *step)
+{
+    return step->n_operand - (step->fetch != NULL);
+}
+
+Step step_piece(Arena *arena, const Step *step, bool last)
+{
+    Step piece = *step;
+    const Fetch *fetch = step->fetch;
+    const void *params = last ? fetch->end : fetch->params;
+    piece.n_operand = step_operands(step);
+    piece.params = arena_copy(arena, params, step->kernel->params_size);
+    piece.fetch = NULL;
+    if (fetch->units)
+        piece.units = fetch->units;
+    return piece;
 }
 
 Program program_with_steps(const Program *program, Step **step, size_t n)
@@ -192,7 +212,7 @@ static int64_t work_of(const Step *step)
 bool step_may_split(const Step *step, int64_t least_work)
 {
     if (step->units < 2 || step->accumulates || step_jumps(step) ||
-        step->pushed || work_of(step) < least_work)
+        step->pushed || step->fetch || work_of(step) < least_work)
         return false;
     for (int k = 0; k < step->n_operand; k++) {
         const Operand *operand = step->operand + k;
@@ -329,11 +349,92 @@ void program_link(Program *program)
                 address(program, program->step.at[i]->operand + k);
 }
 
+/* ---- steps that fetch ---- */
+
+/* A read that was started, and is made when somebody waits for it: what looks at the bytes before
+ * finds others there. */
+typedef struct LateRead {
+    const unsigned char *weights;
+    size_t offset, n;
+    void *to;
+} LateRead;
+
+static int read_now(void *context, size_t offset, size_t n, void *to)
+{
+    const LateRead *late = context;
+    memcpy(to, late->weights + offset, n);
+    return 0;
+}
+
+static int read_later(void *context, size_t offset, size_t n, void *to)
+{
+    LateRead *late = context;
+    late->offset = offset;
+    late->n = n;
+    late->to = to;
+    return 0;
+}
+
+static int read_late(void *context)
+{
+    const LateRead *late = context;
+    return read_now(context, late->offset, late->n, late->to);
+}
+
+/* The kernel of a step that fetches, in this process: the weights are in memory. */
+static int fetched_here(void *const *base, const inlay_step *step, int32_t r0,
+                        int32_t r1)
+{
+    LateRead late = { .weights = base[INLAY_WEIGHTS] };
+    const inlay_source source = { read_now, read_later, read_late, &late };
+    const inlay_stream stream = { &source, 0 };
+    return inlay_fetch_run(&stream, base, step, r0, r1);
+}
+
+static const uint32_t *advances_of(Arena *arena, const Step *step)
+{
+    const int operands = step_operands(step);
+    uint32_t *advance = NEW_ARRAY(arena, uint32_t, operands + 1);
+    for (int k = 0; k < operands; k++)
+        advance[k] = (uint32_t)step->fetch->advance[k];
+    return advance;
+}
+
+static const inlay_pieces *pieces_of(Arena *arena, const Step *step)
+{
+    const Fetch *fetch = step->fetch;
+    inlay_fetch *part = NEW_ARRAY(arena, inlay_fetch, fetch->parts + 1);
+    inlay_pieces *pieces = NEW(arena, inlay_pieces);
+    for (int i = 0; i < fetch->parts; i++)
+        part[i] = (inlay_fetch){
+            .operand = fetch->part[i].operand,
+            .at = (size_t)fetch->part[i].at,
+            .bytes = (size_t)fetch->part[i].bytes,
+            .last = (size_t)fetch->part[i].last,
+        };
+    *pieces = (inlay_pieces){
+        .run = step->kernel->run,
+        .params = fetch->params,
+        .end = fetch->end,
+        .fetch = part,
+        .fetches = fetch->parts,
+        .pieces = fetch->pieces,
+        .units = fetch->units,
+        .operands = step_operands(step),
+        .half = (size_t)fetch->half,
+        .advance = fetch->pieces > 1 ? advances_of(arena, step) : NULL,
+    };
+    return pieces;
+}
+
 static inlay_step step_of(Arena *arena, const Step *s)
 {
     inlay_ref *ref = NEW_ARRAY(arena, inlay_ref, s->n_operand + 1);
     for (int k = 0; k < s->n_operand; k++)
         ref[k] = s->operand[k].ref;
+    if (s->fetch)
+        return (inlay_step){ fetched_here, pieces_of(arena, s), ref, s->units,
+                             step_backward(s) };
     return (inlay_step){ s->kernel->run, s->params, ref, s->units,
                          step_backward(s) };
 }

@@ -78,6 +78,38 @@ typedef struct Operand {
     inlay_ref ref; /* final address, filled after planning */
 } Operand;
 
+/* A constant that is read into a window before the kernel is called. */
+typedef struct FetchPart {
+    int operand;
+    int64_t at;    /* byte of the window, or of each of its halves */
+    int64_t bytes; /* of each piece but the last */
+    int64_t last;
+} FetchPart;
+
+/* How a step comes by its constants where weights are streamed: its last operand is a window in the
+ * arena, which its kernel does not know of. Where they are larger, the kernel makes its result
+ * piece by piece, some channels at a time; the step is one unit then. */
+typedef struct Fetch {
+    int32_t units; /* of the kernel; 0: those of the step */
+    int32_t pieces;
+    /* bytes from the window's first half to the second; 0: it has no halves */
+    int64_t half;
+    const void *params, *end; /* of a piece, and of the last one */
+    int64_t *advance;         /* of each operand: bytes from piece to piece */
+    int parts;
+    FetchPart *part; /* the largest constant first */
+} Fetch;
+
+/* What streams of weights come to. */
+typedef struct StreamUse {
+    int64_t window; /* bytes of the largest; 0: weights are not streamed */
+    int64_t asked, resident; /* what was asked for */
+    int64_t traffic; /* bytes read in a run that goes through each step once */
+    int64_t kept;    /* bytes of constants that are resident by choice */
+    bool whole;      /* so was that each step is one unit */
+    int32_t steps, pieces;
+} StreamUse;
+
 typedef struct Step {
     int index;
     int32_t units; /* rows of the result, or 1 */
@@ -106,6 +138,10 @@ typedef struct Step {
     int32_t first_column, end_column; /* then: of its result */
     /* of a concatenation that the planner split: the operand that is copied; 0: not split */
     int32_t piece;
+    /* channels of its result that its constants are packed for by themselves: it is made in pieces
+     * of so many, which is less than its kernel takes at a time; 0: it is not */
+    int32_t alone;
+    const Fetch *fetch; /* NULL: its constants are where pointers reach */
 } Step;
 
 typedef struct Segment { /* as inlay_segment, in host form */
@@ -203,6 +239,7 @@ typedef struct Program {
     /* the weights come from elsewhere and may be of any values: constants that kernels believe
      * (bounds_any) stay in the code, so many bytes of them */
     bool blob;
+    StreamUse stream;
     uint64_t code_bytes;
     /* models of the same folder whose weights hold some of its constants */
     VEC(const char *) lender;
@@ -217,6 +254,11 @@ typedef struct Program {
  * they keep their numbers and their order. */
 bool step_jumps(const Step *step);
 bool program_jumps(const Program *program);
+/* Operands that the step's kernel knows. */
+int step_operands(const Step *step);
+/* A piece of a step that fetches, or the last one, as its kernel sees it: operands begin where
+ * those of the first piece do. */
+Step step_piece(Arena *arena, const Step *step, bool last);
 /* The same step, with operands and parameters of its own. */
 Step *step_copy(Arena *arena, const Step *step);
 /* The same program with other steps: a value, of which nothing may be pushed to `weight`. The given

@@ -109,11 +109,13 @@ static int64_t deepest_kernel(const Program *program)
 {
     int64_t most = 0;
     for (size_t i = 0; i < program->step.n; i++) {
-        const char *kernel = program->step.at[i]->kernel->name;
-        const int64_t bytes = kernel_stack(kernel, program->family);
-        if (bytes < 0)
+        const Step *step = program->step.at[i];
+        const int64_t own = kernel_stack(step->kernel->name, program->family);
+        const int64_t around =
+            step->fetch ? kernel_stack("fetch", program->family) : 0;
+        if (own < 0 || around < 0)
             return -1;
-        most = i64_max(most, bytes);
+        most = i64_max(most, i64_add(own, around));
     }
     return most;
 }

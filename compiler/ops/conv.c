@@ -205,6 +205,7 @@ static void lower_grouped(Lower *lower, Node *node, const Layer *layer,
     const Weights packed = pack_conv_weights(lower, weights, layer->groups);
     const char *kernel = lower_kernel(lower, name, packed.type);
     Step *step = lower_step(lower, kernel, params);
+    step->alone = packed.width < params->width ? packed.width : 0;
     finish_packed(step, layer, &packed, bias);
     Operand *x = step->operand + 1;
     window_pixels(&layer->window, x, INLAY_TILE_MOST);

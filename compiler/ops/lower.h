@@ -22,6 +22,8 @@ struct Lower {
     bool narrow;          /* weights stay in the type of the file */
     bool winograd; /* 3x3 convolutions may compute on transformed tiles */
     bool any_rows; /* one row of a product is taken as many are */
+    int64_t
+        window; /* bytes that weights are read through; 0: pointers reach them */
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */

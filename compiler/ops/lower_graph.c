@@ -205,6 +205,7 @@ Program *lower_graph(Graph *g, const LowerOptions *options)
         .narrow = options->narrow,
         .winograd = options->winograd && options->family->float_vectors,
         .any_rows = options->any_rows,
+        .window = options->window,
     };
     check_graph(g);
     settle_words(g);

@@ -11,6 +11,8 @@ typedef struct LowerOptions {
     bool winograd; /* 3x3 convolutions may compute on transformed tiles */
     /* weights of products are packed in the same way for one row as for many */
     bool any_rows;
+    int64_t
+        window; /* bytes that weights are read through; 0: pointers reach them */
 } LowerOptions;
 
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their

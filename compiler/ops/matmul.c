@@ -218,6 +218,8 @@ static void lower_packed(Lower *lower, Node *node, const Packed *packed)
     const char *kernel = lower_kernel(lower, name, packed->weights.type);
     Step *step = lower_step(lower, kernel, &params);
     step->units = params.oh;
+    if (packed->weights.width < params.width)
+        step->alone = packed->weights.width;
     packed_operands(step, packed);
     step->macs = i64_mul(packed->rows, i64_mul(packed->k, packed->columns));
 }

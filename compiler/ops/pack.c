@@ -95,7 +95,8 @@ static Recipe *blocks(Store *store, const Recipe *w, int64_t width)
 }
 
 /* Weights [groups * OC][IC][taps...] -> for each group, blocks of [taps][IC][width]. */
-static Recipe *pack_channels(Lower *lower, const Recipe *w, int64_t groups)
+static Recipe *pack_channels(Lower *lower, const Recipe *w, int64_t groups,
+                             int width)
 {
     Store *store = lower->store;
     const int64_t *d = recipe_dims(w);
@@ -104,7 +105,23 @@ static Recipe *pack_channels(Lower *lower, const Recipe *w, int64_t groups)
         taps = i64_mul(taps, d[i]);
     const int64_t dims[4] = { groups, d[0] / groups, d[1], taps };
     Recipe *image = recipe_reshape(store, w, 4, dims);
-    return blocks(store, image, lower->pack_width);
+    return blocks(store, image, width);
+}
+
+/* Channels of a block of w [groups * OC][IC][taps...], with their bias: fewer where weights come
+ * through a window that a block of the usual size does not fit into. */
+static int block_width(const Lower *lower, const Recipe *w, int64_t groups,
+                       DType type)
+{
+    const int64_t channels = recipe_dims(w)[0];
+    int width = lower->pack_width;
+    if (!lower->window || !channels || groups != 1)
+        return width;
+    const int64_t bits = i64_mul(recipe_count(w) / channels, dtype_bits(type));
+    const int64_t bytes = i64_add(bits, dtype_bits(DT_F32)) / 8;
+    while (width > 4 && i64_mul(bytes, width) > lower->window)
+        width /= 2;
+    return width;
 }
 
 static Weights wide_weights(Lower *lower, Recipe *packed)
@@ -112,6 +129,7 @@ static Weights wide_weights(Lower *lower, Recipe *packed)
     return (Weights){
         .type = DT_F32,
         .values = lower_constant(lower, packed),
+        .width = lower->pack_width,
     };
 }
 
@@ -210,12 +228,12 @@ static bool pack_scales(Lower *lower, const Narrow *narrow, int64_t groups,
     Scales scales;
     if (!find_scales(lower->store, narrow, &scales))
         return false;
-    Recipe *scale = pack_channels(lower, scales.scale, groups);
+    Recipe *scale = pack_channels(lower, scales.scale, groups, weights->width);
     weights->how = how_of(lower, narrow, &scales, groups);
     weights->scale = lower_constant(lower, scale);
     if (!scales.zero)
         return true;
-    Recipe *zero = pack_channels(lower, scales.zero, groups);
+    Recipe *zero = pack_channels(lower, scales.zero, groups, weights->width);
     weights->zero = lower_constant(lower, zero);
     return true;
 }
@@ -227,9 +245,14 @@ static bool pack_narrow(Lower *lower, const Recipe *w, int64_t groups,
     Narrow narrow;
     if (!find_narrow(lower, w, &narrow))
         return false;
+    weights->width = lower->pack_width;
+    if (!narrow.scale)
+        weights->width =
+            block_width(lower, w, groups, recipe_dtype(narrow.values));
     if (narrow.scale && !pack_scales(lower, &narrow, groups, weights))
         return false;
-    Recipe *packed = pack_channels(lower, narrow.values, groups);
+    Recipe *packed =
+        pack_channels(lower, narrow.values, groups, weights->width);
     weights->type = recipe_dtype(narrow.values);
     weights->values = lower_constant(lower, packed);
     return true;
@@ -240,13 +263,16 @@ Weights pack_conv_weights(Lower *lower, const Recipe *w, int64_t groups)
     Weights weights = { .type = DT_F32 };
     if (pack_narrow(lower, w, groups, &weights))
         return weights;
-    Recipe *wide = pack_channels(lower, w, groups);
-    return wide_weights(lower, wide);
+    const int width = block_width(lower, w, groups, DT_F32);
+    weights = wide_weights(lower, pack_channels(lower, w, groups, width));
+    weights.width = width;
+    return weights;
 }
 
 Tensor *pack_wide_weights(Lower *lower, const Recipe *w, int64_t groups)
 {
-    return lower_constant(lower, pack_channels(lower, w, groups));
+    return lower_constant(lower,
+                          pack_channels(lower, w, groups, lower->pack_width));
 }
 
 void weights_operands(Step *step, const Weights *weights)
@@ -409,6 +435,7 @@ Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
     return (Weights){
         .type = recipe_dtype(narrow.values),
         .values = lower_constant(lower, packed),
+        .width = lower->pack_width,
     };
 }
 

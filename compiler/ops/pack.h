@@ -14,6 +14,7 @@ typedef struct Weights {
     Tensor *how; /* this and the next ones may be NULL */
     Tensor *scale;
     Tensor *zero;
+    int width; /* channels of a block */
 } Weights;
 
 /* The taps of a transposed convolution along each dimension: all of them, those of a phase, and how

@@ -11,6 +11,7 @@
 #include "bounds/bounds.h"
 #include "emit/group.h"
 #include "emit/weights.h"
+#include "forms/fetch.h"
 #include "ops/lower_graph.h"
 #include "pipeline/lengths.h"
 #include "pipeline/limits.h"
@@ -25,7 +26,23 @@
 static bool takes_winograd(const Options *options)
 {
     return (PlanGoal)options->optimize == PLAN_SPEED && !options->max_arena &&
-           !options->max_weights;
+           !options->max_weights && !options->window;
+}
+
+/* Where weights are streamed: what steps read through windows. */
+static void fetch(Compile *compile)
+{
+    const Options *options = compile->options;
+    const FetchOptions fetch_options = {
+        .window = options->window ? *options->window : 0,
+        .resident = options->resident ? *options->resident : 0,
+        .whole = options->slices,
+    };
+    if (options->weights == WEIGHTS_STREAM && !fetch_options.window)
+        fail_at(STATUS_USAGE, LOC_NONE, "--weights=stream --window=64K",
+                "--weights=stream is of no use without --window");
+    if (fetch_options.window)
+        fetch_steps(compile->program, &fetch_options);
 }
 
 static void lower(Compile *compile)
@@ -36,8 +53,10 @@ static void lower(Compile *compile)
         .narrow = !options->weights_type,
         .winograd = takes_winograd(options),
         .any_rows = compile->lengths || compile->apart,
+        .window = options->window ? *options->window : 0,
     };
     compile->program = lower_graph(compile->graph, &lower_options);
+    fetch(compile);
     limit_steps(compile->program);
 }
 
@@ -62,7 +81,7 @@ static void layout(Compile *compile)
         lengths_layout(compile);
         return;
     }
-    if (compile->options->weights == WEIGHTS_BLOB)
+    if (compile->options->weights == WEIGHTS_BLOB || compile->options->window)
         weights_layout_blob(compile->program);
     else if (compile->group)
         weights_layout_known(compile->program, &compile->group->known,

@@ -37,6 +37,7 @@ static void refuse_options(const Compile *compile)
         { "--threads", options->threads != NULL },
         { "--region", options->region && *options->region },
         { "--weights=blob", options->weights == WEIGHTS_BLOB },
+        { "--window", options->window != NULL },
         { "--checks", options->checks },
         { "--curve", options->curve },
         { "a folder of several models", compile->group != NULL },

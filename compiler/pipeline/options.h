@@ -58,6 +58,9 @@ typedef struct Options {
     const long long *max_weights;
     const long long *max_ram;
     const long long *arena_limit;
+    const long long
+        *window; /* of weights that are streamed; NULL: they are not */
+    const long long *resident;
     const long long *capacity;
     int emit;         /* bits of build_kinds; 0: not given */
     int weights;      /* WeightsForm */

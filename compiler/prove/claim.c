@@ -544,6 +544,18 @@ static void read_options(const Reader *reader, Claim *claim)
     claim->lowered_steps = count(&in, "lowered_steps", 0);
 }
 
+/* Weights that come through windows. */
+static void read_stream(const Reader *reader, Claim *claim)
+{
+    const Reader weights = object(reader, "weights");
+    if (!has(&weights, "stream"))
+        return;
+    const Reader in = object(&weights, "stream");
+    claim->window = bytes(&in, "window");
+    claim->resident = bytes(&in, "resident");
+    claim->whole = truth(&in, "whole");
+}
+
 static int64_t offset_of(const Reader *reader)
 {
     const char *place = text(reader, "place");
@@ -616,6 +628,7 @@ static Claim *read_plan(const Reader *reader)
         claim->model_sha256 = text(reader, "model_sha256");
     read_arena(reader, claim);
     read_options(reader, claim);
+    read_stream(reader, claim);
     read_regions(reader, claim);
     read_tensors(reader, claim);
     read_steps(reader, claim);

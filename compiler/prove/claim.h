@@ -68,6 +68,9 @@ struct Claim {
     const Family *family;
     bool narrow;   /* weights are stored in the type of the file */
     bool winograd; /* those of 3x3 convolutions may be transformed */
+    /* of streamed weights, as forms/fetch.h has them; window 0: they are not */
+    int64_t window, resident;
+    bool whole;
     int32_t lowered_steps;
     VEC(int64_t) region; /* their bytes; empty: one arena */
     VEC(ClaimTensor) tensor;

@@ -7,6 +7,8 @@
 
 /* window.c */
 extern const KernelRules rules_conv;
+extern const KernelRules rules_conv1d;
+extern const KernelRules rules_dense;
 extern const KernelRules rules_dwconv_act;
 extern const KernelRules rules_depthwise;
 extern const KernelRules rules_deconv;
@@ -32,11 +34,11 @@ extern const KernelRules rules_pick;
 extern const KernelRules rules_resample;
 
 /* tiles.c */
-extern const KernelRules rules_conv1d;
 extern const KernelRules rules_winograd;
 extern const KernelRules rules_matmul;
 extern const KernelRules rules_recurrent;
 void tiles_conv(const Step *step, TileUse *use);
+void tiles_conv1d(const Step *step, TileUse *use);
 void tiles_deconv(const Step *step, TileUse *use);
 void tiles_dwpw(const Step *step, TileUse *use);
 void tiles_affine_conv(const Step *step, TileUse *use);

@@ -13,6 +13,14 @@ ColumnRule rules_columns(const Step *step)
     return rules->columns(step);
 }
 
+ChannelRule rules_channels(const Step *step, void *params)
+{
+    const KernelRules *rules = step->kernel->rules;
+    if (!rules || !rules->channels)
+        return (ChannelRule){ .channels = 0 };
+    return rules->channels(step, params);
+}
+
 int64_t rules_transformed(const Step *step)
 {
     const KernelRules *rules = step->kernel->rules;
@@ -55,6 +63,8 @@ const PairRule *rules_pair(const Step *first, const Step *second)
 {
     const KernelRules *rules = first->kernel->rules;
     const PairRule *pair = rules ? rules->pairs : NULL;
+    if (first->fetch || second->fetch)
+        return NULL;
     for (; pair && pair->second; pair++)
         if (pair_suffix(pair, second))
             return pair->fits(first, second) ? pair : NULL;

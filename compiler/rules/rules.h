@@ -74,6 +74,16 @@ typedef struct Chunk {
     const PairRule *rule;
 } Chunk;
 
+/* Some channels of a result by themselves: what the others need of constants is not touched. */
+typedef struct ChannelRule {
+    int32_t channels; /* of the result; 0: they are made together */
+    int32_t least;    /* multiples of so many, but for the last ones */
+    int32_t *count;   /* in the parameters: how many are made */
+    /* bits of operands: those that have the channels in each of their pixels, and constants that
+     * have as many bytes for each, filled up to fours */
+    uint32_t in_pixels, each;
+} ChannelRule;
+
 /* Which tiles steps make: rules/tiles.h. */
 typedef struct TileUse TileUse;
 
@@ -83,6 +93,8 @@ struct KernelRules {
     /* Makes the step's parameters those for columns y, where columns `there` are all that there is
      * of the image that it finds its columns in. */
     void (*cut)(const Step *step, void *params, Columns y, Columns there);
+    /* How it makes some channels; `params` is a structure of its kernel. */
+    ChannelRule (*channels)(const Step *step, void *params);
     Join (*join)(const Step *step);
     /* Parameters for one input alone, `bytes` of it in each pixel or as a block. */
     void (*part)(void *params, int64_t bytes);
@@ -99,6 +111,7 @@ struct KernelRules {
 
 /* What the step's kernel states; COLUMNS_NONE, { 0 } and false where it states nothing. */
 ColumnRule rules_columns(const Step *step);
+ChannelRule rules_channels(const Step *step, void *params);
 Join rules_join(const Step *step);
 /* Weights that the step has transformed ones of; 0: it takes them as they are. */
 int64_t rules_transformed(const Step *step);

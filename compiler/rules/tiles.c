@@ -125,7 +125,7 @@ void tiles_conv(const Step *step, TileUse *use)
 }
 
 /* Rows of one pixel: those whose windows lie inside go together. */
-static void tiles_conv1d(const Step *step, TileUse *use)
+void tiles_conv1d(const Step *step, TileUse *use)
 {
     const inlay_conv_params *p = step->params;
     const int32_t extent = (p->kh - 1) * p->dh + 1;
@@ -236,13 +236,18 @@ static void tiles_recurrent(const Step *step, TileUse *use)
 void tiles_of_step(const Step *step, TileUse *use)
 {
     const KernelRules *rules = step->kernel->rules;
-    if (rules && rules->tiles)
+    if (!rules || !rules->tiles)
+        return;
+    if (!step->fetch) {
         rules->tiles(step, use);
+        return;
+    }
+    for (int last = 0; last < 2; last++) {
+        const Step piece = step_piece(use->arena, step, last);
+        rules->tiles(&piece, use);
+    }
 }
 
-const KernelRules rules_conv1d = {
-    .tiles = tiles_conv1d,
-};
 static int64_t winograd_transforms(const Step *step)
 {
     const inlay_winograd_params *p = step->params;

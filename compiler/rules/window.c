@@ -2,6 +2,7 @@
  * Columns of kernels that slide a window over images: a window that begins at another column is
  * another padding. */
 #include "kernels/deconv_f32.h"
+#include "kernels/dense_f32.h"
 #include "kernels/dwpw_f32.h"
 #include "kernels/pool.h"
 #include "kernels/qconv_packed.h"
@@ -74,6 +75,55 @@ static void conv_cut(const Step *step, void *params, Columns y, Columns there)
 {
     (void)step;
     cut_window(conv_window(params), y, there);
+}
+
+/* Weights lie block by block of so many channels; those of a narrow type with scales have them by
+ * the number of all channels. */
+static ChannelRule conv_channels(const Step *step, void *params)
+{
+    enum { RESULT, WEIGHTS = 2, BIAS, ADDEND, HOW };
+    inlay_conv_params *p = params;
+    const bool scaled = step_operands(step) > HOW && step->operand[HOW].tensor;
+    if (p->groups != 1 || scaled)
+        return (ChannelRule){ .channels = 0 };
+    return (ChannelRule){
+        .channels = p->oc,
+        .least = p->width,
+        .count = &p->oc,
+        .in_pixels = 1u << RESULT | 1u << ADDEND,
+        .each = 1u << WEIGHTS | 1u << BIAS,
+    };
+}
+
+static ChannelRule dense_channels(const Step *step, void *params)
+{
+    enum { RESULT, WEIGHTS = 2, BIAS, ADDEND };
+    inlay_dense_params *p = params;
+    (void)step;
+    return (ChannelRule){
+        .channels = p->n,
+        .least = 4,
+        .count = &p->n,
+        .in_pixels = 1u << RESULT | 1u << ADDEND,
+        .each = 1u << WEIGHTS | 1u << BIAS,
+    };
+}
+
+static ChannelRule qpacked_channels(const Step *step, void *params)
+{
+    enum { RESULT, WEIGHTS = 2, BIAS, SCALE, ZEROS, SUMS, ADDED = 9 };
+    inlay_qpacked_params *p = params;
+    (void)step;
+    if (p->groups != 1)
+        return (ChannelRule){ .channels = 0 };
+    return (ChannelRule){
+        .channels = p->oc,
+        .least = p->width,
+        .count = &p->oc,
+        .in_pixels = 1u << RESULT | 1u << ADDED,
+        .each = 1u << WEIGHTS | 1u << BIAS | 1u << ZEROS | 1u << SUMS |
+                (p->scales > 1 ? 1u << SCALE : 0u),
+    };
 }
 
 static ColumnRule pool_columns(const Step *step)
@@ -168,7 +218,15 @@ static void deconv_cut(const Step *step, void *params, Columns y, Columns there)
 const KernelRules rules_conv = {
     .columns = conv_columns,
     .cut = conv_cut,
+    .channels = conv_channels,
     .tiles = tiles_conv,
+};
+const KernelRules rules_conv1d = {
+    .channels = conv_channels,
+    .tiles = tiles_conv1d,
+};
+const KernelRules rules_dense = {
+    .channels = dense_channels,
 };
 const KernelRules rules_dwconv_act = {
     .columns = conv_columns,
@@ -191,6 +249,7 @@ const KernelRules rules_pool = {
 const KernelRules rules_qpacked = {
     .columns = qpacked_columns,
     .cut = qpacked_cut,
+    .channels = qpacked_channels,
 };
 const KernelRules rules_qconv = {
     .columns = qconv_columns,

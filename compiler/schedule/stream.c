@@ -13,7 +13,7 @@ enum {
 bool stream_takes(const Items *all, int32_t step)
 {
     const Step *s = all->program->step.at[step];
-    if (step_jumps(s) || s->units > UINT16_MAX)
+    if (step_jumps(s) || s->fetch || s->units > UINT16_MAX)
         return false;
     for (const Touch *touch = touch_begin(all, step);
          touch < touch_end(all, step); touch++)

@@ -79,8 +79,13 @@ extern "C" {
 #endif
 #if MODEL_HAS_WEIGHTS
 #if MODEL_WEIGHTS_BLOB
+#if MODEL_WEIGHTS_STREAM
+    /// 0: it is a blob for this code, whole and undamaged. `blob` and `weights` are an `inlay_source` of `model.h`.
+    pub fn model_weights_open(blob: *const c_void) -> c_int;
+#else
     /// 0: it is a blob for this code, whole and undamaged; `weights` gets what the runs take.
     pub fn model_weights_open(blob: *const c_void, length: usize, weights: *mut *const c_void) -> c_int;
+#endif
 #else
     /// 0: these are the weights of this code, whole and undamaged. NULL: those linked in.
     pub fn model_weights_check(weights: *const c_void, length: usize) -> c_int;

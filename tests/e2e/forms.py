@@ -43,6 +43,11 @@ def limits(*more):
     return flags
 
 
+def windows(*more):
+    """Weights through windows of several sizes; small ones not all models can have."""
+    return lambda _: [['--window=%d' % size] + list(more) for size in (320, 2048, 20000)] + [['--window=2K', '--resident=3K'] + list(more)]
+
+
 OPTIONS = {
     'caller': one(),
     'simple': one('--plan=simple'),
@@ -66,6 +71,8 @@ OPTIONS = {
     'regions': regions(),
     'regions-arena': regions('--io=arena'),
     'regions-rows': regions('--io=in0=rows'),
+    'window': windows(),
+    'window-slices': windows('--slices', '--io=arena'),
     'limits': limits(),
     'limits-arena': limits('--io=arena'),
 }
@@ -75,6 +82,7 @@ WEIGHTS = {
     'incbin': one('--weights=incbin'),
     'obj': one('--weights=obj'),
     'bin': one('--weights=bin'),
+    'stream': lambda _: [['--weights=stream', '--window=%d' % size] for size in (2048, 20000)],
 }
 CHECKS = {'run': 'inlay run', 'prove': 'inlay prove', 'c': 'C, no warning', 'watched': 'C that watches itself, under sanitizers'}
 
@@ -114,7 +122,8 @@ class Way:
 
     def prove(self):
         with host.Work() as work:
-            self.model.compiled(work, '--weights=bin', '--no-hash', *self.flags).prove()
+            form = 'stream' if any(f.startswith('--window') for f in self.flags) else 'bin'
+            self.model.compiled(work, '--weights=' + form, '--no-hash', *self.flags).prove()
         return ''
 
 

@@ -40,12 +40,46 @@ def structure(kind, ios, name, slots):
     return 'static const %s_%sputs case_%s = { %s };\n' % (name, kind, kind, fields or '0')
 
 
-def write_case(work, name, man, inputs):
-    """case.h, and case.S with the bytes of the inputs."""
+# Weights that the code cannot point to: a flash behind a function that hands out at most a page at a time.
+STREAM = '''#include <string.h>
+extern const unsigned char case_blob[];
+static int case_read(void *context, size_t at, size_t n, void *to)
+{
+    enum { PAGE = 256 };
+    size_t done, k;
+    (void)context;
+    for (done = 0; done < n; done += k) {
+        k = PAGE - (at + done) %% PAGE;
+        k = k < n - done ? k : n - done;
+        memcpy((unsigned char *)to + done, case_blob + at + done, k);
+    }
+    return 0;
+}
+static inline int case_run(void *arena, const %(name)s_inputs *in, const %(name)s_outputs *out)
+{
+    const inlay_source source = { case_read, NULL, NULL, NULL };
+    const int error = %(name)s_weights_open(&source);
+    return error ? error : %(name)s_run_with(&source, arena, in, out);
+}
+'''
+
+
+def put_run(work, name, man, out, text, data):
+    """How a run is called."""
+    if man['weights'].get('form') != 'stream' or not man['weights']['size']:
+        text.append('#define case_run %s_run\n' % name)
+        return
+    shutil.copy(os.path.join(out, name + '.blob'), os.path.join(work, 'case.blob'))
+    text.append(STREAM % {'name': name})
+    data.append('.balign 16\n.global case_blob\ncase_blob:\n.incbin "case.blob"\n')
+
+
+def write_case(work, name, man, inputs, out=None):
+    """case.h, and case.S with the bytes of the inputs; `out` is needed where weights are streamed."""
     text, data = ['#include "%s.h"\n' % name], ['.section .rodata\n']
     for macro in ('ARENA_SIZE', 'ARENA_ALIGN'):
         text.append('#define CASE_%s %s_%s\n' % (macro, name.upper(), macro))
-    text.append('#define case_run %s_run\n' % name)
+    put_run(work, name, man, out, text, data)
     for i, (io, tensor) in enumerate(zip(man['inputs'], inputs)):
         with open(os.path.join(work, 'in%d.bin' % i), 'wb') as f:
             f.write(tensor.raw)
@@ -153,6 +187,8 @@ def run(core, work, man, counter=None, memory=False):
 def on_host(work, name, man, inputs, out, flags):
     """The outputs of the same C, compiled by the host's gcc."""
     host.write_main(work, [(name, man, inputs)])
+    if man['weights'].get('form') == 'stream' and man['weights']['size']:
+        shutil.copy(os.path.join(out, name + '.blob'), work)
     must(['gcc', '-std=c99', '-O2'] + flags + ['-I', os.path.join(out, 'src'), '-o', 'host', 'main.c'] + host.sources(out) + ['-lm'], work)
     must(['./host'], work)
     return host.results(work, name, man)

@@ -3,7 +3,7 @@
 such protection; the answer compared with the reference and, bit for bit, with the same C on the host; the stack that a run
 takes compared with what the header states.
 
-    run.py --inlay INLAY [--cores m4,m55] [--levels O2,Os] [--macs N] [--trusted] FOLDER...
+    run.py --inlay INLAY [--cores m4,m55] [--levels O2,Os] [--macs N] [--trusted] [--options=FLAG,...] FOLDER...
 
 FOLDER holds a model, or folders of models. --macs: none with more multiplications, a twentieth of them where floats are
 software's. --trusted: references are judged elsewhere; here the host's answers count."""
@@ -44,12 +44,12 @@ def compare_host(t, label, core, work, net, got):
 
 class Net:
     """A model's C for one target, and the host's answers to it."""
-    def __init__(self, inlay, folder, name, work, target):
+    def __init__(self, inlay, folder, name, work, target, options=()):
         self.data, self.want = host.test_data(folder)
         self.inputs = [tensor for _, tensor in self.data]
         self.name, self.work, self.out = name, work, os.path.join(work, 'out')
         model = host.model_of(folder)
-        status, self.text = host.run([inlay, 'compile', model, '-o', self.out, '--name', name, '--target', target] + host.shape_flags(model, self.data))
+        status, self.text = host.run([inlay, 'compile', model, '-o', self.out, '--name', name, '--target', target] + list(options) + host.shape_flags(model, self.data))
         self.good = status == 0
         self.answers = {}
         if self.good:
@@ -68,7 +68,7 @@ def run_core(t, core, net, level, o):
     label = '%s %s %s' % (core.name, net.name, level)
     work = os.path.join(net.work, core.name + level)
     os.mkdir(work)
-    image.write_case(work, net.name, net.man, net.inputs)
+    image.write_case(work, net.name, net.man, net.inputs, net.out)
     try:
         text, data, bss = image.build(core, work, net.out, level)
         got = image.run(core, work, net.man)
@@ -96,7 +96,7 @@ def run_fault(t, core, net):
     """Proof of the test: a store into the weights ends the run where there is protection."""
     work = os.path.join(net.work, core.name + '-fault')
     os.mkdir(work)
-    image.write_case(work, net.name, net.man, net.inputs)
+    image.write_case(work, net.name, net.man, net.inputs, net.out)
     image.build(core, work, net.out, '-O2', ['-DCASE_WRITES_WEIGHTS=case_in0'])
     status, text = image.emulate(core, work)
     if 'protected' in text:
@@ -132,7 +132,7 @@ def run_model(t, folder, work, ready, o, first):
         if core.target not in nets:
             own = os.path.join(work, core.target)
             os.mkdir(own)
-            nets[core.target] = Net(o.inlay, folder, name, own, core.target)
+            nets[core.target] = Net(o.inlay, folder, name, own, core.target, [f for f in o.options.split(',') if f])
         net = nets[core.target]
         label = '%s %s' % (core.name, name)
         if not net.good and o.trusted:
@@ -155,6 +155,7 @@ def main():
     p.add_argument('--levels', default='O2,Os')
     p.add_argument('--macs', type=int, default=10**12)
     p.add_argument('--trusted', action='store_true')
+    p.add_argument('--options', default='', help='more flags of the compiler, with commas between')
     p.add_argument('folders', nargs='*')
     o = p.parse_args()
     t = tap.Tap()

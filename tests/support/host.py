@@ -105,6 +105,31 @@ SLICES = '''    {
 '''
 ABORT = 'if (%(name)s_begin(arena) || ((r = %(name)s_step%(with)sarena, &in, &out, 3)) && r != %(upper)s_MORE)) return 92;'
 
+STREAM = '''    source.context = fopen("%(name)s.blob", "rb");
+    source.read = blob_read;
+    source.start = blob_start;
+    source.wait = blob_wait;
+    if (!source.context || %(name)s_weights_open(&source)) return 99;
+'''
+# A read that is made as late as it may be: what looks at the bytes before finds others.
+BLOB = '''static struct { void *file, *to; size_t offset, n; } late;
+static int blob_read(void *file, size_t offset, size_t n, void *to)
+{
+    return fseek((FILE *)file, (long)offset, SEEK_SET) || fread(to, 1, n, (FILE *)file) != n;
+}
+static int blob_start(void *file, size_t offset, size_t n, void *to)
+{
+    if (late.file) return 1;
+    late.file = file, late.offset = offset, late.n = n, late.to = to;
+    memset(to, 0xff, n);
+    return 0;
+}
+static int blob_wait(void *file)
+{
+    late.file = NULL;
+    return blob_read(file, late.offset, late.n, late.to);
+}
+'''
 ROWS = r'''    {
         unsigned char *frame = take(%(bytes)d);
         load("%(name)s_in%(slot)d", frame, %(bytes)d);
@@ -228,6 +253,10 @@ def model_code(work, name, man, inputs):
         load.append('    { void *p = take(%d); load("%s_weights.bin", p, %d); weights = p; }\n' % (man['weights']['size'], name, man['weights']['size']))
         load.insert(0, '    const void *weights;\n')
         weights = '_with(weights, '
+    if man['weights']['size'] and man['weights']['form'] == 'stream':
+        load.append(STREAM % {'name': name})
+        load.insert(0, '    inlay_source source;\n    const inlay_source *const weights = &source;\n')
+        weights = '_with(weights, '
     facts = {'name': name, 'upper': name.upper(), 'load': ''.join(load), 'save': ''.join(save), 'with': weights}
     regions = man.get('regions')
     facts['sizes'] = ', '.join('%s_ARENA_%s_SIZE' % (name.upper(), r['name'].upper()) for r in regions) if regions else name.upper() + '_ARENA_SIZE'
@@ -250,7 +279,7 @@ def run_code(man, facts, rows):
 def write_main(work, models):
     """models: [(name, manifest, inputs)] -> main.c"""
     text = MAIN % dict(headers=''.join('#include "%s.h"\n' % n for n, _, _ in models),
-                       models=''.join(model_code(work, *m) for m in models),
+                       models=(BLOB if any(m['weights']['form'] == 'stream' for _, m, _ in models) else '') + ''.join(model_code(work, *m) for m in models),
                        calls=''.join('    { const int r = run_%s(); if (r) return r; }\n' % n for n, _, _ in models))
     with open(os.path.join(work, 'main.c'), 'w') as f:
         f.write(text)

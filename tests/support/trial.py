@@ -106,6 +106,8 @@ def build(work, compiled, compiler='gcc', flags=(), main=None):
         command += ['-I', os.path.join(c.out, 'src')] + host.sources(c.out)
         if c.manifest['weights']['form'] == 'bin' and c.manifest['weights']['size']:
             shutil.copy(c.source(c.name + '_weights.bin'), work)
+        if c.manifest['weights']['form'] == 'stream' and c.manifest['weights']['size']:
+            shutil.copy(os.path.join(c.out, c.name + '.blob'), work)
     must(compiler, command + ['-lm'], work)
 
 
