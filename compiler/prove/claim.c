@@ -547,6 +547,8 @@ static void read_options(const Reader *reader, Claim *claim)
 /* Weights that come through windows. */
 static void read_stream(const Reader *reader, Claim *claim)
 {
+    if (!has(reader, "weights"))
+        return;
     const Reader weights = object(reader, "weights");
     if (!has(&weights, "stream"))
         return;

@@ -23,6 +23,8 @@ static const char whole[] =
     "'M=3'], 'const': [],"
     "  'without': ['cse'], 'io': ['rows'], 'preserve_input': true,"
     "  'narrow': true, 'family': 'portable', 'lowered_steps': 5},"
+    " 'weights': {'stream': {'window': 4096, 'resident': 77,"
+    "  'whole': true}},"
     " 'regions': [{'size': 64}, {'size': 32}],"
     " 'tensors': ["
     "  {'storage': 'arena', 'offset': 16, 'bytes': 17, 'extent': 18,"
@@ -237,6 +239,9 @@ static void all_arrives(void **state)
     assert_true(claim->narrow);
     assert_string_equal(claim->family->name, "portable");
     assert_int_equal(claim->lowered_steps, 5);
+    assert_int_equal(claim->window, 4096);
+    assert_int_equal(claim->resident, 77);
+    assert_true(claim->whole);
     memory_arrives(claim);
     steps_arrive(claim);
     reading_end(&reading);
@@ -309,6 +314,10 @@ static const Case cases[] = {
     { "'narrow': true", "'narrow': 0", "options.narrow is no boolean" },
     { "'portable'", "'abacus'", "options.family is no family of targets" },
     { "'lowered_steps': 5", "'lowered_steps': -1", "options.lowered_steps is" },
+    { "'window': 4096", "'window': -1", "weights.stream.window is no integer" },
+    { "'resident': 77", "'resident': '77'", "weights.stream.resident is no" },
+    { "'whole': true", "'whole': 1", "weights.stream.whole is no boolean" },
+    { "'stream': {", "'streamed': {", NULL },
     { "'lowered_steps': 5", "'lowered_steps': 0", "steps[0].lowered is no" },
     { "'lowered_steps': 5", "'lowered_steps': 4", "steps[0].lowered is no" },
     { "'lowered_steps': 5", "'lowered_steps': 2147483648", "options.lowered" },
