@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * Inlay runtime: a blob of weights behind a function of the caller, checked a few bytes at a time. */
+ * Inlay runtime: a blob of weights behind a function of the caller, checked some bytes at a time.
+ */
 #ifndef INLAY_SOURCE_H
 #define INLAY_SOURCE_H
 

@@ -308,26 +308,6 @@ static void blob_facts(json_t *object, const Program *program,
     manifest_set(object, "options", names(arena, facts->shaping, false));
 }
 
-static void set_bytes(json_t *object, const char *key, int64_t bytes)
-{
-    manifest_set(object, key, json_integer((json_int_t)bytes));
-}
-
-/* What was asked for of streamed weights, and what that came to. */
-static json_t *stream_facts(const StreamUse *use)
-{
-    json_t *object = manifest_made(json_object());
-    set_bytes(object, "window", use->asked);
-    set_bytes(object, "resident", use->resident);
-    manifest_set(object, "whole", json_boolean(use->whole));
-    set_bytes(object, "window_used", use->window);
-    set_bytes(object, "resident_used", use->kept);
-    set_bytes(object, "traffic", use->traffic);
-    set_bytes(object, "steps", use->steps);
-    set_bytes(object, "pieces", use->pieces);
-    return object;
-}
-
 static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
 {
     json_t *object = manifest_made(json_object());

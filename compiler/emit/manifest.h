@@ -61,6 +61,8 @@ ConstantUse *constant_uses(const Program *program);
 /* Constant i: node, role, dtype, dims, place, at, bytes; of the code also crc32. */
 json_t *constant_facts(const Program *program, const ConstantUse *uses,
                        size_t i);
+/* What comes through windows. */
+json_t *stream_facts(const StreamUse *use);
 /* The step's parameters as the code has them. */
 json_t *params_facts(const Program *program, const Step *step);
 

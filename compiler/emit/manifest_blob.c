@@ -121,6 +121,21 @@ json_t *constant_facts(const Program *program, const ConstantUse *uses,
     return object;
 }
 
+/* What was asked for of streamed weights, and what that came to. */
+json_t *stream_facts(const StreamUse *use)
+{
+    json_t *object = manifest_made(json_object());
+    set_number(object, "window", (uint64_t)use->asked);
+    set_number(object, "resident", (uint64_t)use->resident);
+    manifest_set(object, "whole", json_boolean(use->whole));
+    set_number(object, "window_used", (uint64_t)use->window);
+    set_number(object, "resident_used", (uint64_t)use->kept);
+    set_number(object, "traffic", (uint64_t)use->traffic);
+    set_number(object, "steps", (uint64_t)use->steps);
+    set_number(object, "pieces", (uint64_t)use->pieces);
+    return object;
+}
+
 json_t *params_facts(const Program *program, const Step *step)
 {
     Arena *arena = program->graph->arena;

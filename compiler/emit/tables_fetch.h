@@ -8,8 +8,8 @@
 
 /* The step whose parameters its kernel is given: itself, or a piece of it. */
 const Step *table_own(Arena *arena, const Step *step);
-/* What it fetches, as piecesN; `params` is the number of the parameters of a piece, `end` the fields
- * of those of the last one. */
+/* What it fetches, as piecesN; `params` is the number of the parameters of a piece, `end` the
+ * fields of those of the last one. */
 void table_fetch(Text *text, const Step *step, int params, const char *end);
 
 #endif
