@@ -57,45 +57,55 @@ INLAY_INLINE uint32_t *inlay_qwiden_run(const uint8_t *x, int32_t n,
                                         uint32_t mask, uint32_t *to,
                                         int32_t step)
 {
-    const uint8_t *const end = x + n / 4 * 4;
+    const uint8_t *const end = x + (n & ~3);
+    const uint8_t *const main = x + (n & ~15);
+    int32_t i;
+    for (; x < main; x += 16, to += 8 * step)
+        INLAY_UNROLL
+    for (i = 0; i < 4; i++)
+        inlay_qwiden_four(inlay_word(x + 4 * i) ^ mask, to + 2 * i * step,
+                          step);
     for (; x < end; x += 4, to += 2 * step)
         inlay_qwiden_four(inlay_word(x) ^ mask, to, step);
-    if (n % 4) {
-        inlay_qwiden_four(inlay_qtail(x, n % 4, mask), to, step);
+    if (n & 3) {
+        inlay_qwiden_four(inlay_qtail(x, n & 3, mask), to, step);
         to += 2 * step;
     }
     return to;
 }
 
-/* A four of two pixels. */
-INLAY_INLINE void inlay_qwiden_fours(uint32_t v, uint32_t w, uint32_t *to)
+/* A four of two pixels; returns where the next belongs. */
+INLAY_INLINE uint32_t *inlay_qwiden_fours(uint32_t v, uint32_t w, uint32_t *to)
 {
-    to[0] = inlay_even(v);
-    to[1] = inlay_even(w);
-    to[2] = inlay_odd(v);
-    to[3] = inlay_odd(w);
+    register uint32_t even_v __asm__("r4") = inlay_even(v);
+    register uint32_t even_w __asm__("r5") = inlay_even(w);
+    register uint32_t odd_v __asm__("r6") = inlay_odd(v);
+    register uint32_t odd_w __asm__("r8") = inlay_odd(w);
+    __asm__ volatile("stm %0!, {r4, r5, r6, r8}"
+                     : "+r"(to)
+                     : "r"(even_v), "r"(even_w), "r"(odd_v), "r"(odd_w)
+                     : "memory");
+    return to;
 }
 
 /* n bytes of two pixels that lie `next` bytes apart. */
 INLAY_INLINE uint32_t *inlay_qwiden_both(const uint8_t *x, ptrdiff_t next,
                                          int32_t n, uint32_t mask, uint32_t *to)
 {
-    const uint8_t *const end = x + n / 4 * 4;
-    const uint8_t *const main = x + n / 16 * 16;
+    const uint8_t *const end = x + (n & ~3);
+    const uint8_t *const main = x + (n & ~15);
     int32_t i;
-    for (; x < main; x += 16, to += 16)
+    for (; x < main; x += 16)
         INLAY_UNROLL
-    for (i = 0; i < 4; i++)
-        inlay_qwiden_fours(inlay_word(x + 4 * i) ^ mask,
-                           inlay_word(x + 4 * i + next) ^ mask, to + 4 * i);
-    for (; x < end; x += 4, to += 4)
-        inlay_qwiden_fours(inlay_word(x) ^ mask, inlay_word(x + next) ^ mask,
-                           to);
-    if (n % 4) {
-        inlay_qwiden_fours(inlay_qtail(x, n % 4, mask),
-                           inlay_qtail(x + next, n % 4, mask), to);
-        to += 4;
-    }
+    for (i = 0; i < 16; i += 4)
+        to = inlay_qwiden_fours(inlay_word(x + i) ^ mask,
+                                inlay_word(x + i + next) ^ mask, to);
+    for (; x < end; x += 4)
+        to = inlay_qwiden_fours(inlay_word(x) ^ mask,
+                                inlay_word(x + next) ^ mask, to);
+    if (n & 3)
+        to = inlay_qwiden_fours(inlay_qtail(x, n & 3, mask),
+                                inlay_qtail(x + next, n & 3, mask), to);
     return to;
 }
 
@@ -111,6 +121,18 @@ static inline uint32_t *inlay_qwiden_zero(const inlay_qtile *t, int32_t n,
     return to;
 }
 
+/* A row of the window that does not exist: what fills its last four is 0. */
+static inline void inlay_qwiden_none(const inlay_qpairs *job, int32_t run,
+                                     uint32_t *to, int32_t step)
+{
+    const uint32_t zero = (uint32_t)(job->tile.zero & 255);
+    to = inlay_qwiden_zero(&job->tile, run / 4, to, step);
+    if (run & 3)
+        inlay_qwiden_four(zero * UINT32_C(0x01010101) &
+                              UINT32_MAX >> (32 - 8 * (run & 3)),
+                          to, step);
+}
+
 /* Number k of a row of the window. */
 static inline void inlay_qwiden_put(int32_t number, int32_t k, uint32_t *to,
                                     int32_t step)
@@ -124,41 +146,78 @@ static inline void inlay_qwiden_put(int32_t number, int32_t k, uint32_t *to,
 
 /* ---- a row of the window that is clipped, or does not lie in one piece ---- */
 
-/* Taps [from, from + n) exist; x: the first of these. */
+/* Taps [from, from + n) of each row of the window exist. */
 typedef struct inlay_qtaps {
-    const uint8_t *x;
-    ptrdiff_t next;  /* bytes to the next */
-    int32_t from, n; /* 0, 0: none exists */
+    ptrdiff_t at;   /* bytes from a row's first column to the first of these */
+    ptrdiff_t next; /* to the next */
+    int32_t from, n;
+    int one; /* do they lie in one piece? */
 } inlay_qtaps;
 
-/* Taps of whole fours. */
+/* Taps of whole fours; x: the first of these. */
 static inline void inlay_qwiden_taps(const inlay_qpairs *job,
-                                     const inlay_qtaps *taps, uint32_t *to,
-                                     int32_t step)
+                                     const inlay_qtaps *taps, const uint8_t *x,
+                                     uint32_t *to, int32_t step)
 {
     const uint32_t mask = inlay_qmask(&job->tile);
     const int32_t ic = job->params->ic;
     const int32_t after = job->params->kw - taps->from - taps->n;
-    const int one = taps->next == ic;
-    const int32_t pieces = one ? 1 : taps->n;
-    const uint8_t *x = taps->x;
+    const int32_t pieces = taps->one ? 1 : taps->n;
+    const int32_t run = taps->one ? taps->n * ic : ic;
     int32_t i;
     to = inlay_qwiden_zero(&job->tile, taps->from * (ic / 4), to, step);
     for (i = 0; i < pieces; i++, x += taps->next)
-        to = inlay_qwiden_run(x, one ? taps->n * ic : ic, mask, to, step);
+        to = inlay_qwiden_run(x, run, mask, to, step);
     inlay_qwiden_zero(&job->tile, after * (ic / 4), to, step);
 }
 
-/* Others, number by number; what fills the last four is 0. */
+/* Bytes [k, k + 4) of a row of the window, of which those of [from, end) exist; x: byte `from`. */
+static inline uint32_t inlay_qclipped_four(const uint8_t *x, int32_t k,
+                                           int32_t from, int32_t end,
+                                           uint32_t zero)
+{
+    uint32_t v = 0;
+    int32_t i;
+    for (i = k + 3; i >= k; i--)
+        v = v << 8 | (i >= from && i < end ? x[i - from] : zero);
+    return v;
+}
+
+/* Others in one piece; what fills the last four is 0. */
+static inline void inlay_qwiden_piece(const inlay_qpairs *job,
+                                      const inlay_qtaps *taps, const uint8_t *x,
+                                      uint32_t *to, int32_t step)
+{
+    const inlay_qtile *t = &job->tile;
+    const uint32_t mask = inlay_qmask(t);
+    const int32_t ic = job->params->ic;
+    const int32_t run = job->params->kw * ic;
+    const int32_t from = taps->from * ic;
+    const int32_t end = from + taps->n * ic;
+    const uint32_t zero = (uint32_t)((t->zero + t->minus) ^ t->flip);
+    int32_t k;
+    for (k = 0; k < run; k += 4, to += 2 * step) {
+        uint32_t v;
+        if (k >= from && k + 4 <= end)
+            v = inlay_word(x + k - from);
+        else
+            v = inlay_qclipped_four(x, k, from, end, zero);
+        v ^= mask;
+        if (run - k < 4)
+            v &= UINT32_MAX >> (32 - 8 * (run - k));
+        inlay_qwiden_four(v, to, step);
+    }
+}
+
+/* Others, number by number. */
 static inline void inlay_qwiden_each(const inlay_qpairs *job,
-                                     const inlay_qtaps *taps, uint32_t *to,
-                                     int32_t step)
+                                     const inlay_qtaps *taps, const uint8_t *x,
+                                     uint32_t *to, int32_t step)
 {
     const inlay_qtile *t = &job->tile;
     const int32_t ic = job->params->ic;
     const int32_t run = job->params->kw * ic;
     const int32_t fours = (run + 3) / 4;
-    const uint8_t *x = taps->x;
     int32_t i, k;
     inlay_qwiden_zero(t, fours, to, step);
     for (k = 0; k < taps->n; k++, x += taps->next)
@@ -169,37 +228,38 @@ static inline void inlay_qwiden_each(const inlay_qpairs *job,
         inlay_qwiden_put(0, i, to, step);
 }
 
-/* The taps at column c; x: the group's channels of the row; NULL: there is none. */
-static inline inlay_qtaps inlay_qtaps_at(const inlay_qpairs *job,
-                                         const uint8_t *x, int32_t c)
+/* The taps at column c, for a group of channels. */
+static inline inlay_qtaps inlay_qtaps_at(const inlay_qpairs *job, int32_t c,
+                                         int32_t group)
 {
     const inlay_qpacked_params *p = job->params;
     const int32_t pix = job->step->ref[1].pix;
     const int32_t first = c * p->sw - p->pw;
-    inlay_qtaps taps = { NULL, (ptrdiff_t)p->dw * pix, 0, 0 };
-    if (x)
-        taps.n = inlay_clip(first, p->dw, p->kw, p->iw, &taps.from);
-    if (taps.n)
-        taps.x = x + (ptrdiff_t)(first + taps.from * p->dw) * pix;
-    else
-        taps.from = 0;
+    inlay_qtaps taps;
+    taps.next = (ptrdiff_t)p->dw * pix;
+    taps.n = inlay_clip(first, p->dw, p->kw, p->iw, &taps.from);
+    taps.at = (ptrdiff_t)(first + taps.from * p->dw) * pix + group * p->ic;
+    taps.one = taps.next == p->ic || taps.n <= 1;
     return taps;
 }
 
-static inline uint32_t *inlay_qwiden_row(const inlay_qpairs *job,
-                                         const uint8_t *x, int32_t c,
-                                         uint32_t *to, int32_t step)
+/* x: the row's first column; NULL: there is no such row. */
+static inline void inlay_qwiden_row(const inlay_qpairs *job,
+                                    const inlay_qtaps *taps, const uint8_t *x,
+                                    uint32_t *to, int32_t step)
 {
     const inlay_qpacked_params *p = job->params;
-    const inlay_qtaps taps = inlay_qtaps_at(job, x, c);
     const int32_t run = p->kw * p->ic;
-    if (taps.n == p->kw && (taps.n == 1 || taps.next == p->ic))
-        inlay_qwiden_run(taps.x, run, inlay_qmask(&job->tile), to, step);
+    if (!x || !taps->n)
+        inlay_qwiden_none(job, run, to, step);
+    else if (taps->n == p->kw && taps->one)
+        inlay_qwiden_run(x + taps->at, run, inlay_qmask(&job->tile), to, step);
     else if (p->ic % 4 == 0)
-        inlay_qwiden_taps(job, &taps, to, step);
+        inlay_qwiden_taps(job, taps, x + taps->at, to, step);
+    else if (taps->one)
+        inlay_qwiden_piece(job, taps, x + taps->at, to, step);
     else
-        inlay_qwiden_each(job, &taps, to, step);
-    return to + (run + 3) / 4 * 2 * step;
+        inlay_qwiden_each(job, taps, x + taps->at, to, step);
 }
 
 /* ---- windows ---- */
@@ -211,16 +271,16 @@ static inline void inlay_qwiden_any(const inlay_qpairs *job,
 {
     const inlay_qpacked_params *p = job->params;
     const inlay_qrow *row = spot->row;
+    const inlay_qtaps taps = inlay_qtaps_at(job, spot->c, group);
+    const int32_t next = inlay_up4(p->kw * p->ic) / 2 * step;
     int32_t d, h;
     for (d = 0; d < p->kd; d++)
-        for (h = 0; h < p->kh; h++) {
-            const uint8_t *x =
-                inlay_qimage_row(job->base, job->step, row->image,
-                                 row->plane + d * p->dd, row->row + h * p->dh);
-            if (x)
-                x += (ptrdiff_t)group * p->ic;
-            to = inlay_qwiden_row(job, x, spot->c, to, step);
-        }
+        for (h = 0; h < p->kh; h++, to += next)
+            inlay_qwiden_row(job, &taps,
+                             inlay_qimage_row(job->base, job->step, row->image,
+                                              row->plane + d * p->dd,
+                                              row->row + h * p->dh),
+                             to, step);
 }
 
 INLAY_APART void inlay_qwiden_two(const inlay_qpairs *job,

@@ -16,6 +16,7 @@ typedef struct inlay_qplanes {
     const inlay_qdw *job;
     const inlay_qpacked_params *params;
     const inlay_qrow *row;
+    inlay_qdw_lines lines;
     int32_t c, n;   /* columns of y */
     int32_t first;  /* column of x that the first half stands for */
     int32_t rows;   /* of the window */
@@ -27,6 +28,8 @@ typedef struct inlay_qplanes {
     /* rows of x under the window; NULL: there is none */
     const uint8_t *line[INLAY_QPLANE_ROWS];
 } inlay_qplanes;
+
+static inline void inlay_qplanes_fill(const inlay_qplanes *planes);
 
 /* Where the number of row h and column e belongs: halves from the first of its channel on. */
 INLAY_INLINE int32_t inlay_qplane_at(const inlay_qplanes *planes, int32_t h,
@@ -179,18 +182,13 @@ static inline void inlay_qplanes_lines(inlay_qplanes *planes)
                 planes->row->row + h * params->dh);
 }
 
-/* Columns [c, c + n) of a row of y, all channels. */
-static inline void inlay_qplanes_tile(inlay_qplanes *planes, int32_t c,
-                                      int32_t n)
+/* Columns [c, c + n) of a row of y, channels from `channel` on. */
+static inline void inlay_qplanes_rest(inlay_qplanes *planes, int32_t channel)
 {
     const int32_t channels = planes->params->groups;
-    int32_t channel, i;
-    planes->c = c;
-    planes->n = n;
-    planes->first = c * planes->params->sw - planes->params->pw;
-    channel = inlay_qplanes_three(planes);
-    if (channel < channels)
-        inlay_qplanes_fill(planes);
+    int32_t i;
+    inlay_qplanes_lines(planes);
+    inlay_qplanes_fill(planes);
     for (; channel < channels; channel += 4) {
         const int32_t left = channels - channel;
         const int32_t some = left < 4 ? left : 4;
@@ -201,29 +199,57 @@ static inline void inlay_qplanes_tile(inlay_qplanes *planes, int32_t c,
     }
 }
 
-static inline void inlay_qplanes_row(const inlay_qdw *job,
-                                     const inlay_qrow *row)
+/* Columns [c, c + n) of the rows, all channels. */
+static inline void inlay_qplanes_tile(inlay_qplanes *planes, int32_t c,
+                                      int32_t n)
 {
-    const inlay_step *step = job->step;
+    int32_t channel, done;
+    planes->c = c;
+    planes->n = n;
+    planes->first = c * planes->params->sw - planes->params->pw;
+    channel = inlay_qplanes_three(planes);
+    if (channel == planes->params->groups)
+        return;
+    for (done = 0; done < planes->lines.n; done++) {
+        const inlay_qrow row =
+            inlay_qdw_line_at(planes->job, &planes->lines, done);
+        planes->row = &row;
+        inlay_qplanes_rest(planes, channel);
+    }
+}
+
+static inline void inlay_qplanes_set(const inlay_qdw *job,
+                                     inlay_qplanes *planes)
+{
     const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
+        (const inlay_qpacked_params *)job->step->params;
+    planes->job = job;
+    planes->params = params;
+    planes->rows = params->kd * params->kh;
+    planes->extent = (params->kw - 1) * params->dw + 1;
+    planes->length = 2 * (int32_t)inlay_qplanes_words(params);
+    planes->plane = planes->rows * planes->length;
+    planes->set = 2 * planes->rows * (planes->extent + 1);
+    planes->w = (int16_t *)inlay_at(job->base, job->step, 10);
+    planes->x = planes->w + 4 * planes->set;
+}
+
+/* Rows [r0, r1) of y. */
+static inline void inlay_qplanes_all(const inlay_qdw *job, int32_t r0,
+                                     int32_t r1)
+{
     inlay_qplanes planes;
-    int32_t done, n;
-    planes.job = job;
-    planes.params = params;
-    planes.row = row;
-    inlay_qplanes_lines(&planes);
-    planes.rows = params->kd * params->kh;
-    planes.extent = (params->kw - 1) * params->dw + 1;
-    planes.length = 2 * (int32_t)inlay_qplanes_words(params);
-    planes.plane = planes.rows * planes.length;
-    planes.set = 2 * planes.rows * (planes.extent + 1);
-    planes.w = (int16_t *)inlay_at(job->base, step, 10);
-    planes.x = planes.w + 4 * planes.set;
-    for (done = 0; done < row->pixels; done += n) {
-        const int32_t left = row->pixels - done;
-        n = left < params->gather ? left : params->gather;
-        inlay_qplanes_tile(&planes, step->backward ? left - n : done, n);
+    int32_t most, done, column, n;
+    inlay_qplanes_set(job, &planes);
+    most = inlay_qdw_most(job, r1 - r0, planes.params->gather);
+    for (done = 0; done < r1 - r0; done += planes.lines.n) {
+        planes.lines = inlay_qdw_lines_of(job, r0, r1, done, most);
+        for (column = 0; column < planes.params->ow; column += n) {
+            const int32_t left = planes.params->ow - column;
+            n = left < planes.params->gather ? left : planes.params->gather;
+            inlay_qplanes_tile(&planes, job->step->backward ? left - n : column,
+                               n);
+        }
     }
 }
 

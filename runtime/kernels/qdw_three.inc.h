@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: 0BSD
  * Depthwise convolution by windows of 3 x 3 at a stride of one or two, on Arm cores with the DSP
- * instructions and a float unit: two pixels of a channel at a time, ten multiplications for 18
+ * instructions and a float unit: two pixels of a channel at a time, twelve multiplications for 18
  * products. Four channels are taken apart in scratch, words of two halves:
  *
- *   weights   [channel] (w00, w10) (w01, w11) (w02, w12) (w20, w21) (w21, w22)
- *   numbers   [pair of columns e, f][channel] (x0e, x1e) (x0f, x1f) (x2e, x2f) */
+ *   weights   [channel][row] (w0, w1) (w1, w2)
+ *   numbers   [channel][pair of columns e, f][row] (xe, xf)
+ *
+ * Rows that windows share stay there from one row of y to the next: then row r has place r % 3,
+ * and the weights' rows are 0 1 2 0 1, of which those from -r % 3 on are taken. Four channels of
+ * all rows are made before the next four, in the order of rows for each channel by itself: so it
+ * goes where no byte of y lies on one of another channel's x. */
 #ifndef INLAY_QDW_THREE_H
 #define INLAY_QDW_THREE_H
 
-/* Words of a channel. */
-enum { INLAY_QTHREE_WEIGHTS = 5, INLAY_QTHREE_NUMBERS = 3 };
+/* What lies in scratch of a channel beside its numbers: weights, what its sums begin with. */
+typedef struct inlay_qthree_channel {
+    uint32_t w[10];
+    int32_t start;
+    float scale;
+} inlay_qthree_channel;
+
+enum { INLAY_QTHREE_NEXT = sizeof(inlay_qthree_channel) / sizeof(uint32_t) };
 
 /* What becomes of the sums of a channel. */
 typedef struct inlay_qthree_result {
@@ -17,149 +28,138 @@ typedef struct inlay_qthree_result {
     ptrdiff_t ys;
     int32_t words; /* of numbers up to the last two pixels */
     int32_t odd;   /* one pixel more */
-    ptrdiff_t
-        x_first; /* from where a channel's numbers end to those of the next */
+    /* from where a channel's numbers end to those of the next */
+    ptrdiff_t x_first;
     ptrdiff_t y_first;
-    int32_t start;
-    float scale;
 } inlay_qthree_result;
 
 typedef struct inlay_qthree {
     const inlay_qplanes *planes;
-    uint32_t mask, zero; /* of fours of bytes */
-    ptrdiff_t pix;
-    int32_t e, end; /* columns that are those of x */
-    uint32_t *weights, *numbers;
-    const uint8_t *row[3]; /* of x; NULL: there is none */
+    inlay_qcolumns columns;
+    inlay_qdw_ring x, y;
+    inlay_qthree_channel *channels;
+    uint32_t *numbers; /* of the first row */
+    int32_t has;       /* is there a column of x in the windows? */
+    int shares;        /* do rows of y share rows of numbers? */
+    int32_t next;      /* row of numbers after those that lie in scratch */
     inlay_qthree_result result;
 } inlay_qthree;
 
-/* ---- numbers ---- */
+/* ---- numbers and weights ---- */
 
-INLAY_INLINE uint32_t *inlay_qthree_at(const inlay_qthree *three, int32_t pair)
+/* A row of numbers of four channels at x. */
+INLAY_APART void inlay_qthree_line(const inlay_qcolumns *columns,
+                                   const uint8_t *x, uint32_t *to)
 {
-    return three->numbers + 4 * INLAY_QTHREE_NUMBERS * pair;
+    const uint32_t mask = columns->mask;
+    const ptrdiff_t pix = columns->pix;
+    const ptrdiff_t next = columns->next;
+    const uint8_t *end = x + 2 * columns->pairs * pix;
+    if (columns->before) {
+        inlay_qplane_two(columns->zero, inlay_word(x) ^ mask, to, next);
+        x += pix;
+        end += pix;
+        to += 3;
+    }
+    for (; x < end; x += 2 * pix, to += 3)
+        inlay_qplane_two(inlay_word(x) ^ mask, inlay_word(x + pix) ^ mask, to,
+                         next);
+    if (columns->after)
+        inlay_qplane_two(inlay_word(x) ^ mask, columns->zero, to, next);
 }
 
-/* Four channels of a pixel, or zero points where there is none. */
-INLAY_INLINE uint32_t inlay_qthree_word(const inlay_qthree *three, int32_t h,
-                                        int32_t e, ptrdiff_t at)
+/* A row of zero points. */
+INLAY_APART void inlay_qthree_beside(const inlay_qplanes *planes, int32_t place)
 {
-    const uint8_t *x = three->row[h];
-    if (!x || e < three->e || e >= three->end)
-        return three->zero;
-    return inlay_word(x + at) ^ three->mask;
+    const uint32_t half = (uint32_t)planes->job->of.zero & 0xffff;
+    uint32_t *to = (uint32_t *)(void *)planes->x + place;
+    uint32_t *const end = to + 2 * planes->plane;
+    for (; to < end; to += 3)
+        *to = half << 16 | half;
 }
 
-/* Pair k where rows or columns of it lie beside x; at: bytes to its first column. */
-INLAY_APART void inlay_qthree_edge(const inlay_qthree *three, int32_t k,
-                                   ptrdiff_t at)
+/* The rows of a window that begins with row `top`, whose place is `turn`. */
+INLAY_INLINE void inlay_qthree_numbers(inlay_qthree *three, int32_t channel,
+                                       int32_t top, int32_t turn)
 {
-    const ptrdiff_t next = at + three->pix;
-    uint32_t *to = inlay_qthree_at(three, k);
-    uint32_t x[3], y[3];
+    const inlay_qplanes *planes = three->planes;
+    const inlay_qpacked_params *params = planes->params;
+    const inlay_qdw_fresh fresh = inlay_qdw_fresh_of(
+        top, planes->job->step->backward, three->shares, &three->next);
     int32_t h;
-    INLAY_UNROLL
-    for (h = 0; h < 3; h++) {
-        x[h] = inlay_qthree_word(three, h, 2 * k, at);
-        y[h] = inlay_qthree_word(three, h, 2 * k + 1, next);
-    }
-    inlay_qplane_two(x[0], x[1], to, INLAY_QTHREE_NUMBERS);
-    inlay_qplane_two(y[0], y[1], to + 1, INLAY_QTHREE_NUMBERS);
-    inlay_qplane_two(x[2], y[2], to + 2, INLAY_QTHREE_NUMBERS);
-}
-
-/* Pairs [k, end), all inside. Few numbers are held at a time. */
-INLAY_INLINE void inlay_qthree_inside(const inlay_qthree *three, int32_t k,
-                                      int32_t end, ptrdiff_t at)
-{
-    const uint8_t *x0 = three->row[0] + at;
-    const uint8_t *x1 = three->row[1] + at;
-    const uint8_t *x2 = three->row[2] + at;
-    const ptrdiff_t pix = three->pix;
-    const uint32_t mask = three->mask;
-    uint32_t *to = inlay_qthree_at(three, k);
-    uint32_t *const last = inlay_qthree_at(three, end);
-    for (; to < last; to += 4 * INLAY_QTHREE_NUMBERS) {
-        inlay_qplane_two(inlay_word(x0) ^ mask, inlay_word(x1) ^ mask, to,
-                         INLAY_QTHREE_NUMBERS);
-        inlay_qplane_two(inlay_word(x0 + pix) ^ mask,
-                         inlay_word(x1 + pix) ^ mask, to + 1,
-                         INLAY_QTHREE_NUMBERS);
-        inlay_qplane_two(inlay_word(x2) ^ mask, inlay_word(x2 + pix) ^ mask,
-                         to + 2, INLAY_QTHREE_NUMBERS);
-        x0 += 2 * pix;
-        x1 += 2 * pix;
-        x2 += 2 * pix;
+    for (h = fresh.h; h < fresh.end; h++) {
+        const int32_t place = turn + h < 3 ? turn + h : turn + h - 3;
+        const int32_t r = top + h * params->dh;
+        if (r < 0 || r >= params->ih)
+            inlay_qthree_beside(planes, place);
+        else if (three->has)
+            inlay_qthree_line(&three->columns,
+                              inlay_qdw_ring_at(&three->x, r) + channel,
+                              three->numbers + place);
     }
 }
 
-/* Four channels; at: bytes from a row's first column to them. */
-static inline void inlay_qthree_numbers(const inlay_qthree *three, ptrdiff_t at)
+/* Four channels: their weights, rows 0 1 2 0 1, and the rest. */
+static inline void inlay_qthree_channels(const inlay_qthree *three,
+                                         int32_t channel)
 {
-    const int whole = three->row[0] && three->row[1] && three->row[2];
-    const int32_t to = (three->end + 1) / 2;
-    const int32_t inside = whole ? (three->e + 1) / 2 : to;
-    const int32_t inside_end = whole ? three->end / 2 : to;
-    const ptrdiff_t two = 2 * three->pix;
-    int32_t k;
-    for (k = three->e / 2; k < inside; k++)
-        inlay_qthree_edge(three, k, at + k * two);
-    if (k < inside_end)
-        inlay_qthree_inside(three, k, inside_end, at + k * two);
-    for (k = inside_end; k < to; k++)
-        inlay_qthree_edge(three, k, at + k * two);
-}
-
-/* ---- weights ---- */
-
-/* Those of four channels. */
-static inline void inlay_qthree_weights(const inlay_qthree *three,
-                                        const int8_t *w)
-{
+    const inlay_qtile *of = &three->planes->job->of;
     const ptrdiff_t all = three->planes->params->groups;
-    const int8_t *w1 = w + 3 * all;
-    const int8_t *w2 = w1 + 3 * all;
-    const uint32_t middle = inlay_word(w2 + all);
-    uint32_t *to = three->weights;
-    inlay_qplane_two(inlay_word(w), inlay_word(w1), to, INLAY_QTHREE_WEIGHTS);
-    inlay_qplane_two(inlay_word(w + all), inlay_word(w1 + all), to + 1,
-                     INLAY_QTHREE_WEIGHTS);
-    inlay_qplane_two(inlay_word(w + 2 * all), inlay_word(w1 + 2 * all), to + 2,
-                     INLAY_QTHREE_WEIGHTS);
-    inlay_qplane_two(inlay_word(w2), middle, to + 3, INLAY_QTHREE_WEIGHTS);
-    inlay_qplane_two(middle, inlay_word(w2 + 2 * all), to + 4,
-                     INLAY_QTHREE_WEIGHTS);
+    const int8_t *w = of->weights + channel;
+    inlay_qthree_channel *const to = three->channels;
+    uint32_t *word = to->w;
+    int32_t h, i;
+    for (h = 0; h < 3; h++, w += 3 * all, word += 2) {
+        const uint32_t middle = inlay_word(w + all);
+        inlay_qplane_two(inlay_word(w), middle, word, INLAY_QTHREE_NEXT);
+        inlay_qplane_two(middle, inlay_word(w + 2 * all), word + 1,
+                         INLAY_QTHREE_NEXT);
+    }
+    for (i = 0; i < 4; i++) {
+        memcpy(to[i].w + 6, to[i].w, 4 * sizeof *word);
+        to[i].start = of->bias[channel + i];
+        to[i].scale = of->result.scale[of->result.each ? channel + i : 0];
+    }
 }
 
 /* ---- sums ---- */
 
-/* r8 to r12: the weights; r4, r5, r6: a pair of columns; r2, r3: the sums of two pixels. */
+/* r8 to r12 and lr: the weights of three rows, w0 w1 and w1 w2 each; r4, r5, r6: a pair of columns;
+ * r2, r3: the sums of two pixels. */
 #define INLAY_Q3_PAIR "ldm %[x], {r4-r6}\n"
-#define INLAY_Q3_NEXT "ldm %[x], {r4-r6}\nadd %[x], %[x], #48\n"
+#define INLAY_Q3_NEXT "ldm %[x]!, {r4-r6}\n"
+#define INLAY_Q3_MORE(how, sum, a) how " " sum ", r4, " a ", " sum "\n"
+#define INLAY_Q3_MORE1(how, sum, a) how " " sum ", r5, " a ", " sum "\n"
+#define INLAY_Q3_MORE2(how, sum, a) how " " sum ", r6, " a ", " sum "\n"
+#define INLAY_Q3_ROWS(how, sum, a, b) \
+    INLAY_Q3_MORE(how, sum, a) INLAY_Q3_MORE1(how, sum, b)
 
 /* Columns 0 and 1 of a window that begins with the pair, and its column 2. */
-#define INLAY_Q3_0 "smlad r2, r4, r8, r2\nsmlad r2, r5, r9, r2\n"
-#define INLAY_Q3_01 INLAY_Q3_0 "smlad r2, r6, r11, r2\n"
-#define INLAY_Q3_2 "smlad r2, r4, r10, r2\nsmlabt r2, r6, r12, r2\n"
-/* The same of the second sum. */
-#define INLAY_Q3_B0 "smlad r3, r4, r8, r3\nsmlad r3, r5, r9, r3\n"
-#define INLAY_Q3_B01 INLAY_Q3_B0 "smlad r3, r6, r11, r3\n"
-#define INLAY_Q3_B2 "smlad r3, r4, r10, r3\nsmlabt r3, r6, r12, r3\n"
+#define INLAY_Q3_IN01(sum) \
+    INLAY_Q3_ROWS("smlad", sum, "r8", "r10") \
+    INLAY_Q3_MORE2("smlad", sum, "r12")
+#define INLAY_Q3_IN2(sum) \
+    INLAY_Q3_ROWS("smlabt", sum, "r9", "r11") \
+    INLAY_Q3_MORE2("smlabt", sum, "lr")
 /* Of a window that begins a column later: column 0, columns 1 and 2. */
-#define INLAY_Q3_C0 "smlad r3, r5, r8, r3\nsmlatb r3, r6, r11, r3\n"
-#define INLAY_Q3_C1 "smlad r3, r4, r9, r3\nsmlad r3, r5, r10, r3\n"
-#define INLAY_Q3_C12 INLAY_Q3_C1 "smlad r3, r6, r12, r3\n"
+#define INLAY_Q3_IN0 \
+    INLAY_Q3_ROWS("smlatb", "r3", "r8", "r10") \
+    INLAY_Q3_MORE2("smlatb", "r3", "r12")
+#define INLAY_Q3_IN12 \
+    INLAY_Q3_ROWS("smlad", "r3", "r9", "r11") \
+    INLAY_Q3_MORE2("smlad", "r3", "lr")
 
 /* A pixel, two at a stride of one, and two at a stride of two. */
-#define INLAY_Q3_FIRST INLAY_Q3_NEXT INLAY_Q3_01
-#define INLAY_Q3_ONE INLAY_Q3_FIRST INLAY_Q3_PAIR INLAY_Q3_2
-#define INLAY_Q3_AFTER INLAY_Q3_PAIR INLAY_Q3_2 INLAY_Q3_C12
-#define INLAY_Q3_NEAR INLAY_Q3_FIRST INLAY_Q3_C0 INLAY_Q3_AFTER
-#define INLAY_Q3_LAST INLAY_Q3_B01 INLAY_Q3_PAIR INLAY_Q3_B2
-#define INLAY_Q3_FAR INLAY_Q3_FIRST INLAY_Q3_NEXT INLAY_Q3_2 INLAY_Q3_LAST
+#define INLAY_Q3_FIRST INLAY_Q3_NEXT INLAY_Q3_IN01("r2")
+#define INLAY_Q3_ONE INLAY_Q3_FIRST INLAY_Q3_PAIR INLAY_Q3_IN2("r2")
+#define INLAY_Q3_AFTER INLAY_Q3_PAIR INLAY_Q3_IN2("r2") INLAY_Q3_IN12
+#define INLAY_Q3_NEAR INLAY_Q3_FIRST INLAY_Q3_IN0 INLAY_Q3_AFTER
+#define INLAY_Q3_LAST INLAY_Q3_IN01("r3") INLAY_Q3_PAIR INLAY_Q3_IN2("r3")
+#define INLAY_Q3_BOTH INLAY_Q3_NEXT INLAY_Q3_IN2("r2") INLAY_Q3_LAST
+#define INLAY_Q3_FAR INLAY_Q3_FIRST INLAY_Q3_BOTH
 
-/* Bytes of sums; s2, s3: what these begin with, s4: the zero point of y, s5: its flip. */
+/* Bytes of sums; s2, s3: what these begin with, s4: the zero point of y, s5: its flip, s6: bytes
+ * from a pixel to the next, s7: where the numbers end. */
 #define INLAY_Q3_FLOAT "vcvt.f32.s32 s0, s0\nvmul.f32 s0, s0, %[scale]\n"
 #define INLAY_Q3_ROUND INLAY_Q3_FLOAT "vcvtr.s32.f32 s0, s0\n"
 #define INLAY_Q3_FLOAT1 "vcvt.f32.s32 s1, s1\nvmul.f32 s1, s1, %[scale]\n"
@@ -169,13 +169,14 @@ static inline void inlay_qthree_weights(const inlay_qthree *three,
 #define INLAY_Q3_BYTE "qadd r2, r2, r4\nssat r2, #8, r2\neor r2, r2, r5\n"
 #define INLAY_Q3_BYTE1 "qadd r3, r3, r4\nssat r3, #8, r3\neor r3, r3, r5\n"
 #define INLAY_Q3_BYTES INLAY_Q3_TAKE INLAY_Q3_BYTE INLAY_Q3_BYTE1
-#define INLAY_Q3_PUT "strb r2, [%[y]]\nstrb r3, [%[y], %[ys]]\n"
-#define INLAY_Q3_STORE INLAY_Q3_PUT "add %[y], %[y], %[ys], lsl #1\n"
+#define INLAY_Q3_PUT "vmov r4, r5, s6, s7\nstrb r2, [%[y]]\n"
+#define INLAY_Q3_PUT1 "strb r3, [%[y], r4]\nadd %[y], %[y], r4, lsl #1\n"
+#define INLAY_Q3_STORE INLAY_Q3_PUT INLAY_Q3_PUT1
 #define INLAY_Q3_RESULTS INLAY_Q3_ROUNDS INLAY_Q3_BYTES INLAY_Q3_STORE
 
-/* Pairs of pixels up to %[end], then one if %[odd]. */
-#define INLAY_Q3_BEGIN "vmov.f32 s3, s2\nldm r8, {r8-r12}\n"
-#define INLAY_Q3_UNTIL "2:\nvmov r4, %[end]\ncmp %[x], r4\nbne 1b\n"
+/* Pairs of pixels up to their end, then one if %[odd]. */
+#define INLAY_Q3_BEGIN "vmov.f32 s3, s2\nldm r8, {r8-r12, lr}\nvmov r5, s7\n"
+#define INLAY_Q3_UNTIL "2:\ncmp %[x], r5\nbne 1b\n"
 #define INLAY_Q3_WALK(sums) "1:\nvmov r2, r3, s2, s3\n" sums INLAY_Q3_RESULTS
 #define INLAY_Q3_PAIRS(sums) "b 2f\n" INLAY_Q3_WALK(sums) INLAY_Q3_UNTIL
 #define INLAY_Q3_IF "vmov r4, %[odd]\ncmp r4, #0\nbeq 3f\nvmov r2, s2\n"
@@ -184,90 +185,72 @@ static inline void inlay_qthree_weights(const inlay_qthree *three,
 #define INLAY_Q3_REST INLAY_Q3_TAIL INLAY_Q3_BYTE "strb r2, [%[y]]\n3:\n"
 #define INLAY_Q3_ALL(sums) INLAY_Q3_BEGIN INLAY_Q3_PAIRS(sums) INLAY_Q3_REST
 #define INLAY_Q3_CORE "r2", "r3", "r4", "r5", "r6", "r9", "r10", "r11"
-#define INLAY_Q3_SINGLES "r12", "s0", "s1", "s3"
+#define INLAY_Q3_SINGLES "r12", "lr", "s0", "s1", "s3"
 #define INLAY_Q3_LOST INLAY_Q3_CORE, INLAY_Q3_SINGLES, "cc", "memory"
 
 /* All pixels of a channel; returns where its numbers end. */
-INLAY_INLINE const uint32_t *inlay_qthree_near(const inlay_qthree_result *r,
-                                               const uint32_t *weights,
-                                               const uint32_t *x, uint8_t **to)
+INLAY_INLINE const uint32_t *
+inlay_qthree_pixels(const inlay_qthree_result *r,
+                    const inlay_qthree_channel *channel, int32_t first,
+                    const uint32_t *x, uint8_t **to, int far)
 {
-    register const uint32_t *w __asm__("r8") = weights;
-    register int32_t start __asm__("s2") = r->start;
+    register const uint32_t *w __asm__("r8") = channel->w + first;
+    register int32_t start __asm__("s2") = channel->start;
     register int32_t zero __asm__("s4") = r->zero;
     register int32_t flip __asm__("s5") = r->flip;
-    const uint32_t *const end = x + r->words;
+    register ptrdiff_t ys __asm__("s6") = r->ys;
+    register const uint32_t *end __asm__("s7") = x + r->words;
     uint8_t *y = *to;
-    __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_NEAR)
-                     : [x] "+r"(x), [y] "+r"(y), "+r"(w)
-                     : [ys] "r"(r->ys), [end] "t"(end), [odd] "t"(r->odd),
-                       [scale] "t"(r->scale), "t"(start), "t"(zero), "t"(flip)
-                     : INLAY_Q3_LOST);
+    if (far)
+        __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_FAR)
+                         : [x] "+r"(x), [y] "+r"(y), "+r"(w)
+                         : [odd] "t"(r->odd), [scale] "t"(channel->scale),
+                           "t"(start), "t"(zero), "t"(flip), "t"(ys), "t"(end)
+                         : INLAY_Q3_LOST);
+    else
+        __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_NEAR)
+                         : [x] "+r"(x), [y] "+r"(y), "+r"(w)
+                         : [odd] "t"(r->odd), [scale] "t"(channel->scale),
+                           "t"(start), "t"(zero), "t"(flip), "t"(ys), "t"(end)
+                         : INLAY_Q3_LOST);
     *to = y;
     return x;
 }
 
-/* The same at a stride of two. */
-INLAY_INLINE const uint32_t *inlay_qthree_far(const inlay_qthree_result *r,
-                                              const uint32_t *weights,
-                                              const uint32_t *x, uint8_t **to)
-{
-    register const uint32_t *w __asm__("r8") = weights;
-    register int32_t start __asm__("s2") = r->start;
-    register int32_t zero __asm__("s4") = r->zero;
-    register int32_t flip __asm__("s5") = r->flip;
-    const uint32_t *const end = x + r->words;
-    uint8_t *y = *to;
-    __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_FAR)
-                     : [x] "+r"(x), [y] "+r"(y), "+r"(w)
-                     : [ys] "r"(r->ys), [end] "t"(end), [odd] "t"(r->odd),
-                       [scale] "t"(r->scale), "t"(start), "t"(zero), "t"(flip)
-                     : INLAY_Q3_LOST);
-    *to = y;
-    return x;
-}
-
-/* Four channels from `channel` on, the first's results at y. */
-INLAY_INLINE void inlay_qthree_four(const inlay_qthree *three, int32_t channel,
+/* A row of y, four channels; first: their weight for the first row of numbers. */
+INLAY_INLINE void inlay_qthree_four(const inlay_qthree *three, int32_t first,
                                     uint8_t *y, int far)
 {
-    const inlay_qtile *of = &three->planes->job->of;
-    const int32_t each = of->result.each;
-    const uint32_t *x = three->numbers;
-    const uint32_t *w = three->weights;
-    const int32_t *start = of->bias + channel;
-    const int32_t *const end = start + 4;
-    const float *scale = of->result.scale + (each ? channel : 0);
-    inlay_qthree_result r = three->result;
-    for (; start < end; start++, scale += each, w += INLAY_QTHREE_WEIGHTS) {
-        r.start = *start;
-        r.scale = *scale;
-        x = far ? inlay_qthree_far(&r, w, x, &y)
-                : inlay_qthree_near(&r, w, x, &y);
-        x += r.x_first;
-        y += r.y_first;
+    const inlay_qthree_result *r = &three->result;
+    const uint32_t *x = (const uint32_t *)(const void *)three->planes->x;
+    const inlay_qthree_channel *channel = three->channels;
+    const inlay_qthree_channel *const end = channel + 4;
+    for (; channel < end; channel++) {
+        x = inlay_qthree_pixels(r, channel, first, x, &y, far);
+        x += r->x_first;
+        y += r->y_first;
     }
 }
 
-INLAY_APART void inlay_qthree_fours(const inlay_qthree *three, int32_t channel,
+INLAY_APART void inlay_qthree_fours(const inlay_qthree *three, int32_t first,
                                     uint8_t *y)
 {
-    inlay_qthree_four(three, channel, y, 0);
+    inlay_qthree_four(three, first, y, 0);
 }
 INLAY_APART void inlay_qthree_fours_far(const inlay_qthree *three,
-                                        int32_t channel, uint8_t *y)
+                                        int32_t first, uint8_t *y)
 {
-    inlay_qthree_four(three, channel, y, 1);
+    inlay_qthree_four(three, first, y, 1);
 }
 
-/* ---- a tile ---- */
+/* ---- some columns of some rows ---- */
 
 static inline int inlay_qthree_suits(const inlay_qplanes *planes)
 {
     const inlay_qtile *of = &planes->job->of;
     const inlay_qpacked_params *params = planes->params;
-    if (planes->rows != 3 || params->kw != 3 || params->dw != 1 ||
-        params->sw > 2)
+    if (params->kd != 1 || params->kh != 3 || params->kw != 3 ||
+        params->dw != 1 || params->sw > 2)
         return 0;
     return !of->zw && !of->zw_all && !of->sums &&
            inlay_qsaturates(&of->result) && of->result.factor == 1.0f;
@@ -277,78 +260,78 @@ static inline void inlay_qthree_result_set(const inlay_qplanes *planes,
                                            inlay_qthree_result *r)
 {
     const inlay_qtile *of = &planes->job->of;
-    const int32_t pair = 4 * INLAY_QTHREE_NUMBERS;
     const int32_t pixels = planes->n / 2 * 2;
     r->zero = inlay_qsaturation_of(&of->result).zero;
     r->flip = of->result.lo + 128;
     r->ys = of->ys;
-    r->words = pair * (planes->params->sw == 1 ? pixels / 2 : pixels);
+    r->words = 3 * (planes->params->sw == 1 ? pixels / 2 : pixels);
     r->odd = planes->n % 2;
-    r->x_first = INLAY_QTHREE_NUMBERS - r->words - r->odd * pair;
+    r->x_first = planes->plane / 2 - r->words - 3 * r->odd;
     r->y_first = 1 - pixels * of->ys;
-    r->start = 0;
-    r->scale = 0.0f;
 }
 
-/* Column e, or the nearest of the tile's. */
-static inline int32_t inlay_qthree_column(int32_t e, int32_t columns)
-{
-    if (e < 0)
-        return 0;
-    return e < columns ? e : columns;
-}
-
+/* The columns of the windows that are those of x. */
 static inline void inlay_qthree_set(const inlay_qplanes *planes,
                                     inlay_qthree *three)
 {
     const inlay_qpacked_params *params = planes->params;
     const int32_t columns = (planes->n - 1) * params->sw + 3;
+    const ptrdiff_t pix = planes->job->step->ref[1].pix;
+    const int32_t plane =
+        planes->lines.begun.image * params->id + planes->lines.begun.plane;
+    int32_t from;
+    const int32_t n = inlay_clip(planes->first, 1, columns, params->iw, &from);
     three->planes = planes;
-    three->mask = inlay_qmask(&planes->job->of);
-    three->zero = (uint32_t)(planes->job->of.zero & 255) * UINT32_C(0x01010101);
-    three->pix = planes->job->step->ref[1].pix;
-    three->e = inlay_qthree_column(-planes->first, columns);
-    three->end = inlay_qthree_column(params->iw - planes->first, columns);
-    three->weights = (uint32_t *)(void *)planes->w;
-    three->numbers = three->weights + 4 * INLAY_QTHREE_WEIGHTS;
-    memcpy(three->row, planes->line, sizeof three->row);
+    three->has = n > 0 && planes->lines.begun.plane >= 0 &&
+                 planes->lines.begun.plane < params->id;
+    three->columns = inlay_qcolumns_of(planes, from, n);
+    three->channels = (inlay_qthree_channel *)(void *)planes->w;
+    three->numbers = (uint32_t *)(void *)planes->x + 3 * (from / 2);
+    three->x = inlay_qdw_ring_of(planes->job, 1, plane * params->ih,
+                                 (planes->first + from) * pix);
+    three->y = inlay_qdw_ring_of(planes->job, 0, planes->lines.r,
+                                 planes->c * planes->job->of.ys);
+    three->shares = planes->lines.n > 1 && params->dh == 1;
     inlay_qthree_result_set(planes, &three->result);
 }
 
-/* Zero points for pairs [k, end) of columns, which lie beside x, in all channels. */
-static inline void inlay_qthree_fill(const inlay_qthree *three, int32_t k,
-                                     int32_t end)
+/* All rows of four channels. */
+static inline void inlay_qthree_rows(inlay_qthree *three, int32_t channel)
 {
-    const uint32_t half = (uint32_t)three->planes->job->of.zero & 0xffff;
-    const uint32_t zero = half << 16 | half;
-    uint32_t *to = inlay_qthree_at(three, k);
-    uint32_t *const last = inlay_qthree_at(three, end);
-    for (; to < last; to++)
-        *to = zero;
+    const inlay_qplanes *planes = three->planes;
+    const int way = planes->job->step->backward ? -1 : 1;
+    const int32_t move = way * planes->params->sh;
+    const int32_t turns = three->shares ? (move % 3 + 3) % 3 : 0;
+    int32_t top = planes->lines.begun.row;
+    int32_t turn = three->shares ? (top % 3 + 3) % 3 : 0;
+    int32_t done;
+    three->next = way < 0 ? top + 3 : top;
+    inlay_qthree_channels(three, channel);
+    for (done = 0; done < planes->lines.n; done++, top += move) {
+        const int32_t first = turn ? 2 * (3 - turn) : 0;
+        uint8_t *y = inlay_qdw_ring_at(&three->y, way * done) + channel;
+        inlay_qthree_numbers(three, channel, top, turn);
+        if (planes->params->sw == 1)
+            inlay_qthree_fours(three, first, y);
+        else
+            inlay_qthree_fours_far(three, first, y);
+        turn += turns;
+        turn = turn < 3 ? turn : turn - 3;
+    }
 }
 
 /* Fours of channels, if they are such; returns the first of the rest. */
 static inline int32_t inlay_qplanes_three(const inlay_qplanes *planes)
 {
     const int32_t whole = planes->params->groups & ~3;
-    const int32_t pairs = planes->plane / (2 * INLAY_QTHREE_NUMBERS);
-    const ptrdiff_t at = planes->first * planes->job->step->ref[1].pix;
-    uint8_t *y = (uint8_t *)planes->row->y + planes->c * planes->job->of.ys;
     inlay_qthree three;
     int32_t channel;
     if (!inlay_qthree_suits(planes))
         return 0;
     inlay_qthree_set(planes, &three);
-    inlay_qthree_fill(&three, 0, three.e / 2);
-    inlay_qthree_fill(&three, (three.end + 1) / 2, pairs);
-    for (channel = 0; channel < whole; channel += 4) {
-        inlay_qthree_numbers(&three, at + channel);
-        inlay_qthree_weights(&three, planes->job->of.weights + channel);
-        if (planes->params->sw == 1)
-            inlay_qthree_fours(&three, channel, y + channel);
-        else
-            inlay_qthree_fours_far(&three, channel, y + channel);
-    }
+    inlay_qplanes_fill(planes);
+    for (channel = 0; channel < whole; channel += 4)
+        inlay_qthree_rows(&three, channel);
     return whole;
 }
 

@@ -150,6 +150,10 @@ INLAY_APART void inlay_qdw_plain(const inlay_qdw *job, const inlay_qrow *row,
     }
 }
 
+#if INLAY_QL == 1
+#include "kernels/qdw_lines.inc.h"
+#endif
+
 #if INLAY_QDSP
 #include "kernels/qdw_planes.inc.h"
 #endif
@@ -250,12 +254,6 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
         return;
     }
 #endif
-#if INLAY_QDSP
-    if (inlay_qplanes_suit(job)) {
-        inlay_qplanes_row(job, &row);
-        return;
-    }
-#endif
     for (done = 0; done < row.pixels; done += n) {
         const int32_t left = row.pixels - done;
         n = left < INLAY_QPIXELS ? left : INLAY_QPIXELS;
@@ -277,6 +275,12 @@ static inline int inlay_qdwconv_packed(void *const *base,
     inlay_qpacked_tile(base, step, &job.of);
     job.of.channels = params->groups;
     memset(job.pad, (job.of.zero + job.of.minus) ^ job.of.flip, sizeof job.pad);
+#if INLAY_QDSP
+    if (inlay_qplanes_suit(&job)) {
+        inlay_qplanes_all(&job, r0, r1);
+        return 0;
+    }
+#endif
     for (done = 0; done < r1 - r0; done++)
         inlay_qdw_line_of(&job, inlay_next_row(step, r0, r1, done));
     return 0;

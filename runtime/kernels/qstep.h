@@ -395,6 +395,27 @@ static inline int inlay_qprelu(void *const *base, const inlay_step *s,
     return inlay_qtwo_rows(base, s, r0, r1, sizeof(float), inlay_qprelu_run);
 }
 
+/* Adds the bytes of some pixels to n sums; returns how many of these the core's own instructions
+ * made. */
+INLAY_INLINE int32_t inlay_qpool_fast(const uint8_t *x, ptrdiff_t next,
+                                      int32_t pixels, int32_t n, int32_t flip,
+                                      int32_t *sum)
+{
+#if INLAY_QSTEP_MVE
+    return inlay_mve_add_pixels(x, next, pixels, n, flip, sum);
+#elif INLAY_QSTEP_DSP
+    return inlay_dsp_add_pixels(x, next, pixels, n, flip, sum);
+#else
+    (void)x;
+    (void)next;
+    (void)pixels;
+    (void)n;
+    (void)flip;
+    (void)sum;
+    return 0;
+#endif
+}
+
 /* Adds n channels, from x on, of all taps of a window. */
 static inline void inlay_qpool_sums(void *const *base, const inlay_step *s,
                                     const inlay_window *w, int32_t c, int32_t n,
@@ -402,20 +423,16 @@ static inline void inlay_qpool_sums(void *const *base, const inlay_step *s,
 {
     const inlay_pool_params *p = (const inlay_pool_params *)s->params;
     const ptrdiff_t pix = s->ref[1].pix;
-    int32_t d, h, k, i;
+    int32_t d, h, k, i, done;
     for (d = 0; d < w->nd; d++)
         for (h = 0; h < w->nh; h++) {
             const int32_t r = inlay_window_row(p, w, d, h);
             const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r) + c;
             x += w->first_col * pix;
-            for (k = 0; k < w->nw; k++, x += p->dw * pix) {
-                i = 0;
-#if INLAY_QSTEP_MVE
-                i = inlay_mve_add_bytes(x, n, flip, sum);
-#endif
-                for (; i < n; i++)
+            done = inlay_qpool_fast(x, p->dw * pix, w->nw, n, flip, sum);
+            for (k = 0; k < w->nw && done < n; k++, x += p->dw * pix)
+                for (i = done; i < n; i++)
                     sum[i] += x[i] ^ flip;
-            }
         }
 }
 

@@ -140,4 +140,43 @@ INLAY_APART int32_t inlay_dsp_products_of(uint8_t *y, const uint8_t *a,
     return inlay_dsp_two_of(y, a, b, n, q, 1);
 }
 
+/* Two numbers without sign of a word, added to those of another. */
+INLAY_INLINE uint32_t inlay_dsp_add_even(uint32_t two, uint32_t v)
+{
+    __asm__("uxtab16 %0, %0, %1" : "+r"(two) : "r"(v));
+    return two;
+}
+INLAY_INLINE uint32_t inlay_dsp_add_odd(uint32_t two, uint32_t v)
+{
+    __asm__("uxtab16 %0, %0, %1, ror #8" : "+r"(two) : "r"(v));
+    return two;
+}
+
+/* Adds fours of n channels of some pixels to their sums; returns how many those are. Sums of so few
+ * bytes are halves. */
+INLAY_INLINE int32_t inlay_dsp_add_pixels(const uint8_t *x, ptrdiff_t next,
+                                          int32_t pixels, int32_t n,
+                                          int32_t flip, int32_t *sum)
+{
+    const uint32_t flips = (uint32_t)flip * UINT32_C(0x01010101);
+    int32_t i, k;
+    if (pixels > 256)
+        return 0;
+    for (i = 0; i + 4 <= n; i += 4, sum += 4) {
+        const uint8_t *at = x + i;
+        uint32_t even = 0;
+        uint32_t odd = 0;
+        for (k = pixels; k > 0; k--, at += next) {
+            const uint32_t v = inlay_word(at) ^ flips;
+            even = inlay_dsp_add_even(even, v);
+            odd = inlay_dsp_add_odd(odd, v);
+        }
+        sum[0] += (int32_t)(even & 0xffff);
+        sum[1] += (int32_t)(odd & 0xffff);
+        sum[2] += (int32_t)(even >> 16);
+        sum[3] += (int32_t)(odd >> 16);
+    }
+    return i;
+}
+
 #endif

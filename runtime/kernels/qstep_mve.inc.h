@@ -94,16 +94,21 @@ INLAY_APART int32_t inlay_mve_products_of(uint8_t *y, const uint8_t *a,
     return inlay_mve_two_of(y, a, b, n, step_a, step_b, q, 1);
 }
 
-/* Adds fours of n bytes to their sums; returns how many those are. */
-INLAY_INLINE int32_t inlay_mve_add_bytes(const uint8_t *x, int32_t n,
-                                         int32_t flip, int32_t *sum)
+/* Adds fours of n channels of some pixels to their sums; returns how many those are. */
+INLAY_INLINE int32_t inlay_mve_add_pixels(const uint8_t *x, ptrdiff_t next,
+                                          int32_t pixels, int32_t n,
+                                          int32_t flip, int32_t *sum)
 {
     const uint32x4_t flips = vdupq_n_u32((uint32_t)flip);
-    int32_t i;
+    int32_t i, k;
     for (i = 0; i + 4 <= n; i += 4) {
-        const uint32x4_t v = veorq_u32(vldrbq_u32(x + i), flips);
-        const int32x4_t all = vld1q_s32(sum + i);
-        vst1q_s32(sum + i, vaddq_s32(all, vreinterpretq_s32_u32(v)));
+        const uint8_t *at = x + i;
+        int32x4_t all = vld1q_s32(sum + i);
+        for (k = pixels; k > 0; k--, at += next) {
+            const uint32x4_t v = veorq_u32(vldrbq_u32(at), flips);
+            all = vaddq_s32(all, vreinterpretq_s32_u32(v));
+        }
+        vst1q_s32(sum + i, all);
     }
     return i;
 }

@@ -46,25 +46,31 @@ typedef struct inlay_qpair {
 #define INLAY_QONE INLAY_QX2 INLAY_QW INLAY_QSY INLAY_QL01 INLAY_QAY
 #define INLAY_QONES INLAY_QONE INLAY_QONE INLAY_QONE INLAY_QONE
 
-/* `steps` from %[from] to `end`, from one of their labels on. */
-#define INLAY_QENTER(a, b) "b " b "f\n" a ":\n"
-#define INLAY_QUNTIL(a, b, steps, end) steps b ":\n" INLAY_QEND(a, end)
-#define INLAY_QEND(a, end) "ldr %[u], " end "\ncmp %[from], %[u]\nbne " a "b\n"
+/* Turns of four fours up to the end of the words; the first may begin with one of the later fours,
+ * whose instructions are all four bytes long. */
+#define INLAY_QENTER "ldr %[u], %[skip]\nadd pc, %[u]\nnop\n1:\n"
+#define INLAY_QAGAIN "ldr %[u], %[end]\ncmp %[from], %[u]\nbne 1b\n"
+#define INLAY_QTURNS(fours) INLAY_QENTER fours INLAY_QAGAIN
 
-/* Words of widened windows, in the order of the weights: those up to `main` are taken many at a
- * time. */
+/* Bytes of code of a four: of two pixels, of one. */
+enum { INLAY_QFOUR_CODE = 96, INLAY_QONE_CODE = 60 };
+
+/* Words of widened windows, in the order of the weights, and bytes of code that the first turn has
+ * too many. */
 typedef struct inlay_qwords {
-    const uint32_t *from, *main, *end;
+    const uint32_t *from, *end;
+    int32_t skip;
 } inlay_qwords;
 
-static inline inlay_qwords inlay_qwords_of(const inlay_qtile *t, int two)
+static inline inlay_qwords inlay_qwords_of(const inlay_qtile *t, int two,
+                                           int32_t turn)
 {
     const int32_t fours = (int32_t)(t->taps / 4);
     const int32_t words = two ? 4 : 2;
     inlay_qwords x;
     x.from = t->wide;
-    x.main = x.from + fours / 4 * 4 * words;
     x.end = x.from + fours * words;
+    x.skip = (-fours & (turn - 1)) * (two ? INLAY_QFOUR_CODE : INLAY_QONE_CODE);
     return x;
 }
 
@@ -88,14 +94,13 @@ INLAY_INLINE void inlay_qpair_dot(const int8_t **w, const inlay_qwords *words,
     int32_t a0 = start[0], b0 = a0, s0 = a0, t0 = a0;
     int32_t a1 = start[2], b1 = a1, s1 = a1, t1 = a1;
     uint32_t x, y, u, v;
-    __asm__ volatile(
-        INLAY_QENTER("1", "2") INLAY_QUNTIL("1", "2", INLAY_QFOURS, "%[main]")
-            INLAY_QENTER("3", "4") INLAY_QUNTIL("3", "4", INLAY_QFOUR, "%[end]")
-        : INLAY_QIO2(s0, s1), INLAY_QIO2(t0, t1), INLAY_QIO2(a0, a1),
-          INLAY_QIO2(b0, b1), INLAY_QTEMP2(x, y), INLAY_QTEMP2(u, v),
-          INLAY_QIO(from), [w] "+r"(at)
-        : [main] "m"(words->main), [end] "m"(words->end)
-        : "cc");
+    __asm__ volatile(INLAY_QTURNS(INLAY_QFOURS)
+                     : INLAY_QIO2(s0, s1), INLAY_QIO2(t0, t1),
+                       INLAY_QIO2(a0, a1), INLAY_QIO2(b0, b1),
+                       INLAY_QTEMP2(x, y), INLAY_QTEMP2(u, v),
+                       INLAY_QIO(from), [w] "+r"(at)
+                     : [skip] "m"(words->skip), [end] "m"(words->end)
+                     : "cc");
     *w = at;
     inlay_qtake(start, sum->a, s0, s1, a0, a1);
     inlay_qtake(start, sum->b, t0, t1, b0, b1);
@@ -110,13 +115,12 @@ INLAY_INLINE void inlay_qsingle_dot(const int8_t **w, const inlay_qwords *words,
     int32_t a0 = start[0], s0 = a0;
     int32_t a1 = start[2], s1 = a1;
     uint32_t x, y, u, v;
-    __asm__ volatile(
-        INLAY_QENTER("1", "2") INLAY_QUNTIL("1", "2", INLAY_QONES, "%[main]")
-            INLAY_QENTER("3", "4") INLAY_QUNTIL("3", "4", INLAY_QONE, "%[end]")
-        : INLAY_QIO2(s0, s1), INLAY_QIO2(a0, a1), INLAY_QTEMP2(x, y),
-          INLAY_QTEMP2(u, v), INLAY_QIO(from), [w] "+r"(at)
-        : [main] "m"(words->main), [end] "m"(words->end)
-        : "cc");
+    __asm__ volatile(INLAY_QTURNS(INLAY_QONES)
+                     : INLAY_QIO2(s0, s1), INLAY_QIO2(a0, a1),
+                       INLAY_QTEMP2(x, y), INLAY_QTEMP2(u, v),
+                       INLAY_QIO(from), [w] "+r"(at)
+                     : [skip] "m"(words->skip), [end] "m"(words->end)
+                     : "cc");
     *w = at;
     inlay_qtake(start, sum->a, s0, s1, a0, a1);
 }
@@ -143,31 +147,6 @@ INLAY_INLINE inlay_qsaturation inlay_qsaturation_of(const inlay_qresult *r)
     as.flips = (uint32_t)flip * UINT32_C(0x01010101);
     return as;
 }
-
-#if defined __ARM_FP && (__ARM_FP & 4)
-/* A byte of a sum, with a sign. */
-INLAY_INLINE int32_t inlay_qbyte(int32_t sum, float scale, int32_t zero)
-{
-    const int32_t whole = inlay_qrint((float)sum * scale);
-    int32_t near;
-    __asm__("qadd %0, %1, %2\n\tssat %0, #8, %0"
-            : "=&r"(near)
-            : "r"(whole), "r"(zero));
-    return near;
-}
-
-/* Four channels of a pixel; all of -128 .. 127, or of 0 .. 255, may come out. */
-INLAY_INLINE void inlay_qbytes(const int32_t *sum, const float *scale,
-                               const inlay_qsaturation *as, uint8_t *y)
-{
-    int32_t byte[4];
-    int32_t i;
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++)
-        byte[i] = inlay_qbyte(sum[i], scale[i], as->zero);
-    inlay_dsp_store(byte, as->flips, y);
-}
-#endif
 
 /* Can bytes be made so? The bounds are those of the type. */
 static inline int inlay_qsaturates(const inlay_qresult *r)
@@ -234,7 +213,7 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
                                     const inlay_qplaces *to, int32_t channel,
                                     int two)
 {
-    const inlay_qwords words = inlay_qwords_of(t, two);
+    const inlay_qwords words = inlay_qwords_of(t, two, 4);
     const int8_t *w = t->weights + channel * t->taps;
     for (; channel < t->channels; channel += 4) {
         inlay_qpair sum;
@@ -251,21 +230,91 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 }
 
 #if defined __ARM_FP && (__ARM_FP & 4)
-/* Four channels of one pixel or two; *w goes on. next: from the first pixel's y to the second's. */
-INLAY_INLINE void inlay_qpairs_four(const int8_t **w, const inlay_qwords *words,
-                                    const int32_t *start, const float *scale,
-                                    const inlay_qsaturation *as, uint8_t *y,
-                                    ptrdiff_t next, int two)
-{
-    inlay_qpair sum;
-    if (two)
-        inlay_qpair_dot(w, words, start, &sum);
-    else
-        inlay_qsingle_dot(w, words, start, &sum);
-    inlay_qbytes(sum.a, scale, as, y);
-    if (two)
-        inlay_qbytes(sum.b, scale, as, y + next);
-}
+/* Four channels after four, from what their sums begin with to their bytes. s8: start, s9: the
+ * words' begin, s10: bytes to skip of the first turn, s11: the words' end, s12: scale, s13: bytes
+ * to the next four's, s14: the zero point, s15: flips, s16: y, s17: from the first pixel's to the
+ * second's, s18: the end of start. s0 to s3: sums on their way, s4 to s7: their scales. */
+#define INLAY_QG_AT "vmov %[u], %[from], s8, s9\n"
+#define INLAY_QG_START "ldrd %[a0], %[x], [%[u]], #8\n"
+#define INLAY_QG_START1 "ldrd %[a1], %[y], [%[u]], #8\nvmov s8, %[u]\n"
+#define INLAY_QG_UPPER "vmov s0, s1, %[x], %[y]\n"
+#define INLAY_QG_LOAD INLAY_QG_AT INLAY_QG_START INLAY_QG_START1 INLAY_QG_UPPER
+#define INLAY_QG_COPY(x, y) "mov %[" x "], %[a0]\nmov %[" y "], %[a1]\n"
+#define INLAY_QG_ONE INLAY_QG_LOAD INLAY_QG_COPY("s0", "s1")
+#define INLAY_QG_COPIES INLAY_QG_COPY("t0", "t1") INLAY_QG_COPY("b0", "b1")
+#define INLAY_QG_TWO INLAY_QG_ONE INLAY_QG_COPIES
+
+/* Turns of eight fours; the first may begin at one of the later of these, which all take as many
+ * bytes of code. */
+#define INLAY_QG_ENTER "vmov %[u], s10\nadd pc, %[u]\nnop\n2:\n"
+#define INLAY_QG_AGAIN "vmov %[u], s11\ncmp %[from], %[u]\nbne 2b\n"
+#define INLAY_QG_TURNS(fours) INLAY_QG_ENTER fours INLAY_QG_AGAIN
+
+/* The upper channel of a pair of the sum with the lower one; y: what it began with. */
+#define INLAY_QG_LESS(s, a) "sub %[" s "], %[" s "], %[" a "]\n"
+#define INLAY_QG_TAKE(s, y) "add %[" s "], %[" y "], %[" s "], asr #8\n"
+#define INLAY_QG_APART(s, a, y) INLAY_QG_LESS(s, a) INLAY_QG_TAKE(s, y)
+#define INLAY_QG_A \
+    INLAY_QG_APART("s0", "a0", "x") INLAY_QG_APART("s1", "a1", "y")
+#define INLAY_QG_B \
+    INLAY_QG_APART("t0", "b0", "x") INLAY_QG_APART("t1", "b1", "y")
+#define INLAY_QG_STARTS "vmov %[x], %[y], s0, s1\n"
+
+/* Four sums times their scales, rounded. */
+#define INLAY_QG_SCALE "vmov %[u], %[v], s12, s13\nvldm %[u], {s4-s7}\n"
+#define INLAY_QG_SCALES INLAY_QG_SCALE "add %[u], %[v]\nvmov s12, %[u]\n"
+#define INLAY_QG_OUT(a, b, c, d) \
+    "vmov s0, s1, %[" a "], %[" b "]\nvmov s2, s3, %[" c "], %[" d "]\n"
+#define INLAY_QG_IN(a, b, c, d) \
+    "vmov %[" a "], %[" b "], s0, s1\nvmov %[" c "], %[" d "], s2, s3\n"
+#define INLAY_QG_FLOAT(s, scale) \
+    "vcvt.f32.s32 " s ", " s "\nvmul.f32 " s ", " s ", " scale "\n"
+#define INLAY_QG_ROUND(s, scale) \
+    INLAY_QG_FLOAT(s, scale) "vcvtr.s32.f32 " s ", " s "\n"
+#define INLAY_QG_ROUND01 INLAY_QG_ROUND("s0", "s4") INLAY_QG_ROUND("s1", "s5")
+#define INLAY_QG_ROUND23 INLAY_QG_ROUND("s2", "s6") INLAY_QG_ROUND("s3", "s7")
+#define INLAY_QG_ROUNDS(a, b, c, d) \
+    INLAY_QG_OUT(a, b, c, d) \
+    INLAY_QG_ROUND01 INLAY_QG_ROUND23 INLAY_QG_IN(a, b, c, d)
+
+/* Four bytes as one word. u: the zero point, v: flips. */
+#define INLAY_QG_NEAR(a) \
+    "qadd %[" a "], %[" a "], %[u]\nssat %[" a "], #8, %[" a "]\n"
+#define INLAY_QG_NEARS(a, b) INLAY_QG_NEAR(a) INLAY_QG_NEAR(b)
+#define INLAY_QG_JOIN(a, b, at) "bfi %[" a "], %[" b "], #" at ", #8\n"
+#define INLAY_QG_JOINS(a, b, c) \
+    INLAY_QG_JOIN(a, b, "8") INLAY_QG_JOIN(a, c, "16")
+#define INLAY_QG_FLIP(a) "eor %[" a "], %[" a "], %[v]\n"
+#define INLAY_QG_WORD(a, b, c, d) \
+    INLAY_QG_NEARS(a, b) \
+    INLAY_QG_NEARS(c, d) \
+    INLAY_QG_JOINS(a, b, c) INLAY_QG_JOIN(a, d, "24") INLAY_QG_FLIP(a)
+#define INLAY_QG_ZERO "vmov %[u], %[v], s14, s15\n"
+#define INLAY_QG_PLACE "vmov %[x], %[y], s16, s17\n"
+#define INLAY_QG_PUT "str %[a0], [%[x]], #4\nvmov s16, %[x]\n"
+#define INLAY_QG_NEXT "vmov %[u], s8\nvmov %[v], s18\ncmp %[u], %[v]\nbne 1b\n"
+
+#define INLAY_QG_SUMS_A INLAY_QG_ROUNDS("a0", "s0", "a1", "s1")
+#define INLAY_QG_SUMS_B INLAY_QG_ROUNDS("b0", "t0", "b1", "t1")
+#define INLAY_QG_BYTES_A INLAY_QG_WORD("a0", "s0", "a1", "s1")
+#define INLAY_QG_BYTES_B INLAY_QG_WORD("b0", "t0", "b1", "t1")
+#define INLAY_QG_MADE INLAY_QG_STARTS INLAY_QG_A
+#define INLAY_QG_LAST INLAY_QG_PUT INLAY_QG_NEXT
+#define INLAY_QG_END1 INLAY_QG_SCALES INLAY_QG_SUMS_A INLAY_QG_ZERO
+#define INLAY_QG_SINGLE INLAY_QG_END1 INLAY_QG_BYTES_A INLAY_QG_PLACE
+#define INLAY_QG_END2 INLAY_QG_SCALES INLAY_QG_SUMS_A INLAY_QG_SUMS_B
+#define INLAY_QG_WORDS INLAY_QG_ZERO INLAY_QG_BYTES_A INLAY_QG_BYTES_B
+#define INLAY_QG_PUT2 INLAY_QG_PLACE "str %[b0], [%[x], %[y]]\n"
+#define INLAY_QG_PAIR INLAY_QG_END2 INLAY_QG_WORDS INLAY_QG_PUT2
+#define INLAY_QG_MADE2 INLAY_QG_MADE INLAY_QG_B
+#define INLAY_QG_TURNS1 INLAY_QG_TURNS(INLAY_QONES INLAY_QONES)
+#define INLAY_QG_TURNS2 INLAY_QG_TURNS(INLAY_QFOURS INLAY_QFOURS)
+#define INLAY_QG_REST1 INLAY_QG_MADE INLAY_QG_SINGLE INLAY_QG_LAST
+#define INLAY_QG_REST2 INLAY_QG_MADE2 INLAY_QG_PAIR INLAY_QG_LAST
+
+/* One pixel, and two. */
+#define INLAY_QGROUPS1 "1:\n" INLAY_QG_ONE INLAY_QG_TURNS1 INLAY_QG_REST1
+#define INLAY_QGROUPS2 "1:\n" INLAY_QG_TWO INLAY_QG_TURNS2 INLAY_QG_REST2
 
 /* The simple case, whole fours of channels; returns the first of the rest. */
 INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t,
@@ -273,20 +322,49 @@ INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t,
 {
     const int32_t whole = t->channels - t->channels % 4;
     const inlay_qsaturation as = inlay_qsaturation_of(&t->result);
-    const int32_t step = t->result.each ? 4 : 0;
-    const inlay_qwords words = inlay_qwords_of(t, two);
-    const int32_t *start = t->bias;
-    const int32_t *const end = start + whole;
-    const int8_t *w = t->weights;
-    uint8_t *y = (uint8_t *)to->y[0];
-    const ptrdiff_t next = two ? (uint8_t *)to->y[1] - y : 0;
-    const float *scale = t->result.scale;
+    const inlay_qwords words = inlay_qwords_of(t, two, 8);
     float one[4];
-    inlay_qscales(&t->result, 0, 4, one);
-    if (!step)
+    const int8_t *at = t->weights;
+    register const int32_t *start __asm__("s8") = t->bias;
+    register const uint32_t *begin __asm__("s9") = words.from;
+    register int32_t skip __asm__("s10") = words.skip;
+    register const uint32_t *end __asm__("s11") = words.end;
+    register const float *scale __asm__("s12") = t->result.scale;
+    register int32_t step __asm__("s13") = t->result.each ? 16 : 0;
+    register int32_t zero __asm__("s14") = as.zero;
+    register uint32_t flips __asm__("s15") = as.flips;
+    register uint8_t *to_y __asm__("s16") = (uint8_t *)to->y[0];
+    register ptrdiff_t next __asm__("s17") = 0;
+    register const int32_t *last __asm__("s18") = t->bias + whole;
+    const uint32_t *from;
+    int32_t s0, s1, t0, t1, a0, a1, b0, b1, x, y, u, v;
+    if (!whole)
+        return 0;
+    if (!step) {
+        one[0] = one[1] = one[2] = one[3] = *scale * t->result.factor;
         scale = one;
-    for (; start < end; start += 4, scale += step, y += 4)
-        inlay_qpairs_four(&w, &words, start, scale, &as, y, next, two);
+    }
+    if (two) {
+        next = (uint8_t *)to->y[1] - (uint8_t *)to->y[0];
+        __asm__ volatile(
+            INLAY_QGROUPS2
+            : INLAY_QTEMP2(s0, s1), INLAY_QTEMP2(t0, t1), INLAY_QTEMP2(a0, a1),
+              INLAY_QTEMP2(b0, b1), INLAY_QTEMP2(x, y), INLAY_QTEMP2(u, v),
+              INLAY_QTEMP(from), [w] "+r"(at), "+t"(start), "+t"(scale),
+              "+t"(to_y)
+            : "t"(begin), "t"(skip), "t"(end), "t"(step), "t"(zero), "t"(flips),
+              "t"(next), "t"(last)
+            : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory");
+    } else {
+        __asm__ volatile(
+            INLAY_QGROUPS1
+            : INLAY_QTEMP2(s0, s1), INLAY_QTEMP2(a0, a1), INLAY_QTEMP2(x, y),
+              INLAY_QTEMP2(u, v), INLAY_QTEMP(from), [w] "+r"(at), "+t"(start),
+              "+t"(scale), "+t"(to_y)
+            : "t"(begin), "t"(skip), "t"(end), "t"(step), "t"(zero), "t"(flips),
+              "t"(next), "t"(last)
+            : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory");
+    }
     return whole;
 }
 #else

@@ -38,6 +38,8 @@ typedef struct Net {
     int cap, x_pix, y_pix;
     int bias_step; /* of random biases */
     Buffer x, w, y, scratch;
+    Buffer over; /* x and y in one */
+    uint8_t *over_x, *over_y;
     int32_t *given, *zw, *bias, *sums, *zeros;
     float *scale, *given_scale, *add, sx;
     uint8_t zx;
@@ -445,8 +447,8 @@ static void run(Net *n)
     const bool each_zero = p->scales > 1 && !n->usual;
     const int32_t rows = n->images * p->od * p->oh;
     void *base[] = {
-        n->y.at,
-        n->x.at,
+        n->over_y ? n->over_y : n->y.at,
+        n->over_x ? n->over_x : n->x.at,
         n->packed,
         n->bias,
         p->out == INLAY_QOUT_I32 ? NULL : (void *)n->scale,
@@ -479,15 +481,16 @@ static void run(Net *n)
 static void check_element(const Net *n, size_t at, int32_t sum, int o)
 {
     const inlay_qpacked_params *p = &n->p;
+    const uint8_t *y = n->over_y ? n->over_y : n->y.at;
     float f;
     int32_t i;
     if (p->out == INLAY_QOUT_I32) {
-        memcpy(&i, n->y.at + 4 * at, 4);
+        memcpy(&i, y + 4 * at, 4);
         assert_int_equal(i, sum);
         return;
     }
     if (p->out == INLAY_QOUT_F32) {
-        memcpy(&f, n->y.at + 4 * at, 4);
+        memcpy(&f, y + 4 * at, 4);
         const float exact = (float)sum * (n->sx * n->given_scale[o]);
         const float size =
             fabsf(exact) +
@@ -499,7 +502,19 @@ static void check_element(const Net *n, size_t at, int32_t sum, int o)
     double q = nearbyint((double)v) + p->zy;
     q = q < p->lo ? p->lo : q;
     q = q > p->hi ? p->hi : q;
-    assert_int_equal(number(n->y.at[at], p->out == INLAY_QOUT_I8), (int)q);
+    assert_int_equal(number(y[at], p->out == INLAY_QOUT_I8), (int)q);
+}
+
+static void check_all(const Net *n)
+{
+    const inlay_qpacked_params *p = &n->p;
+    for (int r = 0; r < n->images * p->od * p->oh; r++)
+        for (int c = 0; c < p->ow; c++)
+            for (int o = 0; o < n->channels; o++) {
+                const size_t pixel = (size_t)(r * p->ow + c);
+                check_element(n, pixel * (size_t)n->y_pix + (size_t)o,
+                              sum_of(n, r, c, o), o);
+            }
 }
 
 static void check_sums(int rounds, bool usual)
@@ -508,14 +523,7 @@ static void check_sums(int rounds, bool usual)
         Net n;
         random_net(&n, usual);
         run(&n);
-        const inlay_qpacked_params *p = &n.p;
-        for (int r = 0; r < n.images * p->od * p->oh; r++)
-            for (int c = 0; c < p->ow; c++)
-                for (int o = 0; o < n.channels; o++) {
-                    const size_t pixel = (size_t)(r * p->ow + c);
-                    check_element(&n, pixel * (size_t)n.y_pix + (size_t)o,
-                                  sum_of(&n, r, c, o), o);
-                }
+        check_all(&n);
         free_net(&n);
     }
 }
@@ -530,6 +538,40 @@ static void usual_depthwise_is_exact(void **state)
 {
     (void)state;
     check_sums(600, true);
+}
+
+/* ---- y over x: of each channel, a row of y lies where x's row two before it was ---- */
+
+/* Makes y, and x behind it, one buffer; off: bytes by which a channel of y misses that of x. */
+static void lay_over(Net *n, int off)
+{
+    const size_t pitch = (size_t)n->p.iw * (size_t)n->x_pix;
+    const size_t before = n->backward ? (size_t)off : 2 * pitch + (size_t)off;
+    const size_t y_at = n->backward ? 2 * pitch + 2 * (size_t)off : 0;
+    Buffer both = buffer_of(n->x.n + 2 * pitch + 2 * (size_t)off);
+    memcpy(both.at + before, n->x.at, n->x.n);
+    n->over = both;
+    n->over_x = both.at + before;
+    n->over_y = both.at + y_at;
+}
+
+static void rows_may_lie_over_others(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        Net n;
+        do {
+            random_net(&n, true);
+            if (n.p.sh != 1 || n.p.sw != 1 || n.p.ph != 1 || n.p.pw != 1)
+                free_net(&n);
+        } while (n.p.sh != 1 || n.p.sw != 1 || n.p.ph != 1 || n.p.pw != 1);
+        n.y_pix = n.x_pix;
+        lay_over(&n, rnd(2) ? (int)rnd(8) : 0);
+        run(&n);
+        check_all(&n);
+        buffer_free(&n.over);
+        free_net(&n);
+    }
 }
 
 /* Numbers at their ends: where products of pairs are summed in 16 bits, these do not fit. */
@@ -559,6 +601,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(usual_depthwise_is_exact),
+        cmocka_unit_test(rows_may_lie_over_others),
         cmocka_unit_test(ends_do_not_saturate),
     };
 #ifdef __AVX512VNNI__

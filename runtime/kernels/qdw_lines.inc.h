@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: 0BSD
+ * Which rows of qdwconv_packed.h may be made some channels by some channels, rows within: each
+ * channel by itself still goes from row to row. Rows of x that windows share are then read once. */
+#ifndef INLAY_QDW_LINES_H
+#define INLAY_QDW_LINES_H
+
+/* Rows of a plane of y from row r on, in the walking direction. */
+typedef struct inlay_qdw_lines {
+    inlay_qrow begun; /* row r */
+    int32_t r, n;
+} inlay_qdw_lines;
+
+/* The row that is made after `done` others. */
+static inline inlay_qrow inlay_qdw_line_at(const inlay_qdw *job,
+                                           const inlay_qdw_lines *lines,
+                                           int32_t done)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    const int32_t way = job->step->backward ? -done : done;
+    inlay_qrow row = lines->begun;
+    row.row += way * params->sh;
+    row.y = inlay_row(job->base, job->step, 0, lines->r + way);
+    return row;
+}
+
+/* Does a byte of y lie, if on any of x, on one of the same channel? */
+static inline int inlay_qdw_aligned(const inlay_qdw *job)
+{
+    const inlay_step *step = job->step;
+    const inlay_ref *to = step->ref;
+    const size_t pix = (size_t)to[1].pix;
+    const uintptr_t y = (uintptr_t)inlay_at(job->base, step, 0);
+    const uintptr_t x = (uintptr_t)inlay_at(job->base, step, 1);
+    if (to[0].pix != to[1].pix || to[0].row % pix || to[1].row % pix)
+        return 0;
+    return (y < x ? x - y : y - x) % pix == 0;
+}
+
+/* Of so many rows, those that may be made so, `columns` at a time: one, or all of a plane. */
+static inline int32_t inlay_qdw_most(const inlay_qdw *job, int32_t rows,
+                                     int32_t columns)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    const int bytes =
+        params->out == INLAY_QOUT_U8 || params->out == INLAY_QOUT_I8;
+    if (rows == 1)
+        return 1;
+    if (inlay_qpacked_apart(job->base, job->step))
+        return params->oh;
+    if (params->ow > columns || !bytes)
+        return 1;
+    return inlay_qdw_aligned(job) ? params->oh : 1;
+}
+
+/* Those after `done` others of [r0, r1), `most` at the most. */
+static inline inlay_qdw_lines inlay_qdw_lines_of(const inlay_qdw *job,
+                                                 int32_t r0, int32_t r1,
+                                                 int32_t done, int32_t most)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    const int32_t left = r1 - r0 - done;
+    inlay_qdw_lines lines;
+    lines.r = inlay_next_row(job->step, r0, r1, done);
+    lines.begun = inlay_qpacked_window(job->base, job->step, lines.r);
+    lines.n = lines.r % params->oh;
+    lines.n = job->step->backward ? lines.n + 1 : params->oh - lines.n;
+    lines.n = lines.n < most ? lines.n : most;
+    lines.n = lines.n < left ? lines.n : left;
+    return lines;
+}
+
+/* Rows of x or of y. */
+typedef struct inlay_qdw_ring {
+    unsigned char *at; /* `more` bytes into row 0 of the ring */
+    int32_t r, cap;    /* row r is the plane's first */
+    size_t row;
+} inlay_qdw_ring;
+
+static inline inlay_qdw_ring inlay_qdw_ring_of(const inlay_qdw *job, int i,
+                                               int32_t r, ptrdiff_t more)
+{
+    inlay_qdw_ring ring;
+    ring.at = (unsigned char *)inlay_at(job->base, job->step, i) + more;
+    ring.r = r;
+    ring.cap = job->step->ref[i].cap;
+    ring.row = job->step->ref[i].row;
+    return ring;
+}
+
+INLAY_INLINE unsigned char *inlay_qdw_ring_at(const inlay_qdw_ring *ring,
+                                              int32_t r)
+{
+    return ring->at + (size_t)((ring->r + r) % ring->cap) * ring->row;
+}
+
+/* Of the rows of a window of three that begins with row `top`, those that do not lie in scratch
+ * yet; next: the row after those that do, in the walking direction. */
+typedef struct inlay_qdw_fresh {
+    int32_t h, end;
+} inlay_qdw_fresh;
+
+INLAY_INLINE inlay_qdw_fresh inlay_qdw_fresh_of(int32_t top, int backward,
+                                                int shares, int32_t *next)
+{
+    inlay_qdw_fresh fresh = { 0, 3 };
+    if (shares && backward && *next - top < 3)
+        fresh.end = *next - top;
+    if (shares && !backward && *next > top)
+        fresh.h = *next - top;
+    *next = backward ? top : top + 3;
+    return fresh;
+}
+
+#endif
