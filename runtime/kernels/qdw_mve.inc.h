@@ -396,21 +396,18 @@ static inline void inlay_mve_dw_quad(const inlay_mve_dw *of, int32_t channel,
     inlay_mve_dw_any(of, &quad);
 }
 
-/* All channels of the pixels. */
-static inline void inlay_mve_dw_pixels(inlay_mve_dw *of, int simple)
+/* Eight channels of the pixels, or those that exist. */
+static inline void inlay_mve_dw_eight(inlay_mve_dw *of, int32_t channel,
+                                      int simple)
 {
-    const int32_t channels = of->job->of.channels;
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)of->job->step->params;
-    int32_t channel;
     of->first = of->c * params->sw - params->pw;
     of->columns = inlay_qdeep_columns(params, of->pixels);
-    for (channel = 0; channel < channels; channel += INLAY_QDEEP_LANES) {
-        inlay_mve_lay(of, channel);
-        inlay_mve_dw_quad(of, channel, 0, simple);
-        if (channels - channel > 4)
-            inlay_mve_dw_quad(of, channel + 4, 4, simple);
-    }
+    inlay_mve_lay(of, channel);
+    inlay_mve_dw_quad(of, channel, 0, simple);
+    if (of->job->of.channels - channel > 4)
+        inlay_mve_dw_quad(of, channel + 4, 4, simple);
 }
 
 static inline void inlay_mve_dw_begin(inlay_mve_dw *of)
@@ -438,7 +435,7 @@ static inline void inlay_mve_dw_row(const inlay_qdw *job, const inlay_qrow *row,
 {
     const int simple = inlay_mve_is_simple(&job->of);
     inlay_mve_dw of;
-    int32_t done;
+    int32_t done, channel;
     of.job = job;
     of.row = row;
     inlay_mve_dw_begin(&of);
@@ -446,8 +443,14 @@ static inline void inlay_mve_dw_row(const inlay_qdw *job, const inlay_qrow *row,
         const int32_t left = row->pixels - done;
         of.pixels = left < most ? left : most;
         of.c = job->step->backward ? left - of.pixels : done;
-        inlay_mve_dw_pixels(&of, simple);
+        for (channel = 0; channel < job->of.channels;
+             channel += INLAY_QDEEP_LANES)
+            inlay_mve_dw_eight(&of, channel, simple);
     }
 }
+
+#if INLAY_MVE_FLOAT
+#include "kernels/qdw_eight.inc.h"
+#endif
 
 #endif

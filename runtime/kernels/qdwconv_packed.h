@@ -281,6 +281,12 @@ static inline int inlay_qdwconv_packed(void *const *base,
         return 0;
     }
 #endif
+#if INLAY_QMVE && INLAY_MVE_FLOAT
+    if (inlay_qdw_goes_deep(&job) && inlay_mve_eights_suit(&job)) {
+        inlay_mve_eights_all(&job, r0, r1, inlay_qdw_chunk(&job));
+        return 0;
+    }
+#endif
     for (done = 0; done < r1 - r0; done++)
         inlay_qdw_line_of(&job, inlay_next_row(step, r0, r1, done));
     return 0;
