@@ -185,8 +185,11 @@ static inline void inlay_qdw_block(inlay_qdw *job, int32_t channel, int32_t n)
 #endif
 
 #if INLAY_QL == 1 && !INLAY_QDSP && !INLAY_QMVE
+#include "kernels/qdw_own.inc.h"
 #include "kernels/qdw_plain.inc.h"
+#define INLAY_QDW_OWN 1
 #else
+#define INLAY_QDW_OWN 0
 static inline int32_t inlay_qdw_plain_fours(inlay_qdw *job,
                                             const inlay_qrow *row, int32_t c,
                                             int32_t n)
@@ -278,6 +281,12 @@ static inline int inlay_qdwconv_packed(void *const *base,
 #if INLAY_QDSP
     if (inlay_qplanes_suit(&job)) {
         inlay_qplanes_all(&job, r0, r1);
+        return 0;
+    }
+#endif
+#if INLAY_QDW_OWN
+    if (inlay_qown_suits(&job)) {
+        inlay_qown_all(&job, r0, r1);
         return 0;
     }
 #endif

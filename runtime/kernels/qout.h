@@ -156,35 +156,72 @@ INLAY_APART int32_t inlay_qfixed_unclear(const inlay_qresult *result,
     return inlay_qfloat_byte(result, sum, *scale) - result->lo;
 }
 
+/* The upper word of a product. */
+INLAY_INLINE int32_t inlay_upper_product(int32_t a, int32_t b)
+{
+#if defined __thumb__ && !defined __thumb2__
+    /* no instruction makes it: of halves */
+    const int32_t low_a = a & 0xffff;
+    const int32_t low_b = b & 0xffff;
+    const uint32_t low = (uint32_t)low_a * (uint32_t)low_b;
+    const int32_t middle = (a >> 16) * low_b + (int32_t)(low >> 16);
+    const int32_t other = low_a * (b >> 16) + (middle & 0xffff);
+    return (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
+#else
+    return (int32_t)((int64_t)a * b >> 32);
+#endif
+}
+
 /* The number of a sum, with INLAY_QFRACTION bits behind the point, and a half. */
 INLAY_INLINE int32_t inlay_qfixed_number(int32_t sum, int32_t up, int32_t by)
 {
-    const int64_t product = (int64_t)(int32_t)((uint32_t)sum << up) * by;
-    return (int32_t)(product >> 32) + (1 << (INLAY_QFRACTION - 1));
+    const int32_t shifted = (int32_t)((uint32_t)sum << up);
+    return inlay_upper_product(shifted, by) + (1 << (INLAY_QFRACTION - 1));
 }
 
-/* Bytes of sums. Where a number lies so near to a half that the bits beyond the fraction count,
- * floats decide: what is cut off moves a number below 512 by less than four units. */
-INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
-                                    const inlay_qfixed *fixed,
-                                    const int32_t *sum, uint8_t *y)
+/* Bytes of sums, `ys` bytes apart: of channels, or all of the first. Where a number lies so near to
+ * a half that the bits beyond the fraction count, floats decide: what is cut off moves a number
+ * below 512 by less than four units. */
+INLAY_INLINE void inlay_qfixed_some(const inlay_qresult *result,
+                                    const inlay_qfixed *fixed, int32_t start,
+                                    const int32_t *sum, int32_t n, uint8_t *y,
+                                    ptrdiff_t ys, int one)
 {
     const int32_t unclear = (1 << INLAY_QFRACTION) - 8;
     const int32_t lo = result->lo;
     const int32_t most = result->hi - lo;
     const int32_t zero = result->zero - lo;
     const int32_t up = fixed->up;
-    const int32_t n = fixed->n;
+    const int32_t first = fixed->by[0];
     int32_t i;
     for (i = 0; i < n; i++) {
-        const int32_t v = inlay_qfixed_number(sum[i], up, fixed->by[i]) + 4;
+        const int32_t all = sum[i] + start;
+        const int32_t by = one ? first : fixed->by[i];
+        const int32_t v = inlay_qfixed_number(all, up, by) + 4;
         int32_t byte = (v >> INLAY_QFRACTION) + zero;
         if (!(v & unclear))
-            byte = inlay_qfixed_unclear(result, sum[i], fixed->scale + i);
+            byte =
+                inlay_qfixed_unclear(result, all, fixed->scale + (one ? 0 : i));
         else if ((uint32_t)byte > (uint32_t)most)
             byte = byte < 0 ? 0 : most;
-        y[i] = (uint8_t)(byte + lo);
+        y[i * ys] = (uint8_t)(byte + lo);
     }
+}
+
+INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
+                                    const inlay_qfixed *fixed,
+                                    const int32_t *sum, uint8_t *y)
+{
+    inlay_qfixed_some(result, fixed, 0, sum, fixed->n, y, 1, 0);
+}
+
+/* Sums that begin with `start`. */
+INLAY_APART void inlay_qfixed_line(const inlay_qresult *result,
+                                   const inlay_qfixed *fixed, int32_t start,
+                                   const int32_t *sum, int32_t n, uint8_t *y,
+                                   ptrdiff_t ys)
+{
+    inlay_qfixed_some(result, fixed, start, sum, n, y, ys, 1);
 }
 
 /* y[i] of n sums that are those of channels `channel` and on. */
