@@ -34,6 +34,48 @@ INLAY_INLINE void INLAY_W(weights)(INLAY_FLOATS *weight, const float *from,
     }
 }
 
+#if INLAY_L == 16 && defined INLAY_FMA_MEMORY
+/* Vectors of the weights in registers: a tile of 7 pixels by 4 vectors needs one register more than
+ * there are. clang loads values ahead, and needs two. */
+INLAY_INLINE int inlay_held_weights(const inlay_shape shape)
+{
+#ifdef __clang__
+    const int few = 2;
+#else
+    const int few = 1;
+#endif
+    const int sums = shape.pixels * shape.vectors;
+    return sums + shape.vectors < 32 ? shape.vectors : shape.vectors - few;
+}
+
+/* Adds the products of `taps` adjacent floats of each pixel. Vectors of the weights that are not
+ * held in registers are read from memory for each pixel. */
+INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
+                                    const ptrdiff_t *offset,
+                                    const float *weights, int32_t taps,
+                                    const inlay_shape shape)
+{
+    inlay_shape held = shape;
+    int32_t k;
+    int p, v;
+    held.vectors = inlay_held_weights(shape);
+    for (k = 0; k < taps; k++, weights += shape.width) {
+        INLAY_FLOATS weight[4];
+        INLAY_W(weights)(weight, weights, held);
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++) {
+            const INLAY_FLOATS value = INLAY_W(splat)(x[offset[p] + k]);
+            INLAY_UNROLL
+            for (v = 0; v < held.vectors; v++)
+                sum[p][v] = INLAY_W(fma)(weight[v], value, sum[p][v]);
+            INLAY_UNROLL
+            for (v = held.vectors; v < shape.vectors; v++)
+                sum[p][v] = inlay_fma_memory(sum[p][v], value,
+                                             weights + v * shape.block);
+        }
+    }
+}
+#else
 /* Adds the products of `taps` adjacent floats of each pixel. */
 INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
                                     const ptrdiff_t *offset,
@@ -61,6 +103,7 @@ INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
         }
     }
 }
+#endif
 
 /* The rows of a window, pixels lying in them `offset` apart. */
 INLAY_INLINE void INLAY_W(window_rows)(const inlay_tile *t,

@@ -143,6 +143,18 @@ INLAY_INLINE float inlay_fma1(float a, float b, float c)
 #define INLAY_FUSED(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4)
 #endif
 #include "kernels/vec.inc.h"
+#if defined __x86_64__
+#define INLAY_FMA_MEMORY 1
+/* sum + value * the 16 floats at `from`, which take no register. */
+INLAY_INLINE inlay_f16 inlay_fma_memory(inlay_f16 sum, inlay_f16 value,
+                                        const float *from)
+{
+    __asm__("vfmadd231ps %2, %1, %0"
+            : "+v"(sum)
+            : "v"(value), "m"(*(const inlay_any16 *)(const void *)from));
+    return sum;
+}
+#endif
 #endif
 
 /* Keeps a loaded vector in its register: gcc would load it again for every use. */
