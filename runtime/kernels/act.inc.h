@@ -2,12 +2,12 @@
  * Template: the activations of act.def as functions inlay_act_<name>_<suffix>(x, a, b).
  * INLAY_N(name): inlay_<name>_<suffix>; INLAY_T, INLAY_C(), INLAY_F(): as in each_float.inc.h;
  * INLAY_FAST(f): the form of f that becomes vectors, where there is one; INLAY_PICK(c, p, q):
- * c ? p : q. */
+ * c ? p : q without a branch, INLAY_IF(c, p, q): in any way. */
 
 static inline INLAY_T INLAY_N(act_clip01)(INLAY_T x)
 {
-    const INLAY_T above = x < 0 ? 0 : x;
-    return above > 1 ? 1 : above;
+    const INLAY_T above = INLAY_IF(x < 0, INLAY_C(0.0), x);
+    return INLAY_IF(above > 1, INLAY_C(1.0), above);
 }
 
 /* tanh(log(1 + u)) = (u^2 + 2 u) / (u^2 + 2 u + 2) */
@@ -34,3 +34,4 @@ static inline INLAY_T INLAY_N(act_tanh_log1p)(INLAY_T u)
 #undef INLAY_N
 #undef INLAY_FAST
 #undef INLAY_PICK
+#undef INLAY_IF

@@ -11,6 +11,7 @@
 #define INLAY_F(name) name
 #define INLAY_FAST(name) name
 #define INLAY_PICK(c, p, q) ((c) ? (p) : (q))
+#define INLAY_IF(c, p, q) ((c) ? (p) : (q))
 #include "act.inc.h"
 
 /* act(x), of those of recurrent layers. */

@@ -7,6 +7,7 @@
 #include "kernels/eltwise_float.h"
 #include "kernels/eltwise_integer.h"
 #include "kernels/logical.h"
+#include "kernels/math_vec.h"
 
 /* A random result shape and operands that broadcast into it. */
 static void random_nest(inlay_nd2_params *p, size_t *size)
@@ -220,6 +221,71 @@ static void functions(void **state)
     assert_true(signbit(inlay_tanh_f(-0.0f)) && signbit(inlay_erf_f(-0.0f)));
 }
 
+#if INLAY_VL > 1
+
+/* A function of vectors at one number, in the last lane. */
+static float last_lane(inlay_vf (*f)(inlay_vf), float x)
+{
+    float lane[INLAY_VL] = { 0 };
+    lane[INLAY_VL - 1] = x;
+    INLAY_V(store)(lane, f(INLAY_V(load)(lane)));
+    return lane[INLAY_VL - 1];
+}
+
+static float vector_exp(float x)
+{
+    return last_lane(inlay_exp_v, x);
+}
+
+static float vector_expm1(float x)
+{
+    return last_lane(inlay_expm1_v, x);
+}
+
+static float vector_tanh(float x)
+{
+    return last_lane(inlay_tanh_v, x);
+}
+
+static float vector_erf(float x)
+{
+    return last_lane(inlay_erf_v, x);
+}
+
+static float vector_log1p(float x)
+{
+    return last_lane(inlay_log1p_v, x);
+}
+
+#else
+#define vector_exp inlay_exp_f
+#define vector_expm1 inlay_expm1_f
+#define vector_tanh inlay_tanh_f
+#define vector_erf inlay_erf_f
+#define vector_log1p log1pf
+#endif
+
+static void functions_of_vectors(void **state)
+{
+    (void)state;
+    assert_true(worst_ulp(vector_exp, exp, -87.0f, 88.7f) < 1.6);
+    assert_true(worst_ulp(vector_exp, exp, -1.0f, 1.0f) < 1.6);
+    assert_true(worst_ulp(vector_expm1, expm1, -2.0f, 2.0f) < 3.0);
+    assert_true(worst_ulp(vector_tanh, tanh, -1.0f, 1.0f) < 3.0);
+    assert_true(worst_ulp(vector_tanh, tanh, -12.0f, 12.0f) < 3.0);
+    assert_true(worst_ulp(vector_erf, erf, -1.0f, 1.0f) < 2.5);
+    assert_true(worst_ulp(vector_erf, erf, -5.0f, 5.0f) < 2.5);
+    assert_true(worst_ulp(vector_log1p, log1p, 0.0f, 1.0f) < 2.0);
+    assert_true(vector_exp(INFINITY) == INFINITY && isnan(vector_exp(NAN)));
+    assert_true(vector_exp(-INFINITY) == 0.0f && vector_exp(0.0f) == 1.0f);
+    assert_true(vector_exp(100.0f) == INFINITY);
+    assert_true(fabs((double)vector_exp(-100.0f) - exp(-100.0)) < 3e-45);
+    assert_true(vector_tanh(INFINITY) == 1.0f && isnan(vector_tanh(NAN)));
+    assert_true(vector_tanh(-50.0f) == -1.0f && signbit(vector_tanh(-0.0f)));
+    assert_true(vector_erf(INFINITY) == 1.0f && isnan(vector_erf(NAN)));
+    assert_true(vector_erf(-9.0f) == -1.0f && signbit(vector_erf(-0.0f)));
+}
+
 /* Every pair of bytes. */
 static void bytes(void **state)
 {
@@ -288,8 +354,11 @@ int main(void)
         cmocka_unit_test(unary_rows),
         cmocka_unit_test(on_its_own_operand),
         cmocka_unit_test(functions),
+        cmocka_unit_test(functions_of_vectors),
         cmocka_unit_test(bytes),
         cmocka_unit_test(edges),
     };
+    if (vectors_are_missing())
+        return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
