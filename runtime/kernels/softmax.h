@@ -9,6 +9,7 @@
 #include <float.h>
 
 #include "math_f32.h"
+#include "math_vec.h"
 #include "nd.h"
 
 typedef struct inlay_softmax_params {
@@ -43,6 +44,38 @@ static inline int inlay_softmax(void *const *base, const inlay_step *s,
     return 0;
 }
 
+#if INLAY_VL > 1
+
+/* The largest of n elements that lie together, at least INLAY_VL. */
+static inline float inlay_line_max_v(const float *x, int32_t n)
+{
+    inlay_vf most = INLAY_V(load)(x);
+    float part[INLAY_VL];
+    int32_t i = INLAY_VL;
+    for (; n - i >= INLAY_VL; i += INLAY_VL)
+        most = INLAY_V(max)(INLAY_V(load)(x + i), most);
+    /* The last ones, some of them once more. */
+    most = INLAY_V(max)(INLAY_V(load)(x + n - INLAY_VL), most);
+    INLAY_V(store)(part, most);
+    for (i = 1; i < INLAY_VL; i++)
+        part[0] = part[i] > part[0] ? part[i] : part[0];
+    return part[0];
+}
+
+static inline float inlay_line_max_f32(const float *x, int32_t n,
+                                       ptrdiff_t step)
+{
+    float most = x[0];
+    int32_t i;
+    if (step == 1 && n >= INLAY_VL)
+        return inlay_line_max_v(x, n);
+    for (i = 0; i < n; i++)
+        most = x[i * step] > most ? x[i * step] : most;
+    return most;
+}
+
+#else
+
 /* The largest of 16 n elements that lie together. */
 static inline float inlay_line_max16(const float *x, int32_t n)
 {
@@ -74,6 +107,8 @@ static inline float inlay_line_max_f32(const float *x, int32_t n,
     return most;
 }
 
+#endif
+
 static inline double inlay_line_max_f64(const double *x, int32_t n,
                                         ptrdiff_t step)
 {
@@ -83,6 +118,66 @@ static inline double inlay_line_max_f64(const double *x, int32_t n,
         most = x[i * step] > most ? x[i * step] : most;
     return most;
 }
+
+#if INLAY_VL > 1
+
+/* The sum of y = e^(x - most) of n adjacent elements; y: NULL, or x. */
+static inline float inlay_line_exp_v(float *y, const float *x, int32_t n,
+                                     float most)
+{
+    const inlay_vf top = inlay_all(most);
+    inlay_vf sum = inlay_all(0.0f);
+    float part[INLAY_VL];
+    float all = 0.0f;
+    int32_t i = 0;
+    int32_t k;
+    for (; n - i >= INLAY_VL; i += INLAY_VL) {
+        const inlay_vf v = inlay_exp_v(INLAY_V(load)(x + i) - top);
+        sum += v;
+        if (y)
+            INLAY_V(store)(y + i, v);
+    }
+    INLAY_V(store)(part, sum);
+    for (k = 0; k < INLAY_VL; k++)
+        all += part[k];
+    if (i == n)
+        return all;
+    sum = inlay_exp_v(inlay_take_v(x + i, n - i) - top);
+    if (y)
+        inlay_put_v(y + i, sum, n - i);
+    INLAY_V(store)(part, sum);
+    for (k = 0; k < n - i; k++)
+        all += part[k];
+    return all;
+}
+
+/* y *= scale */
+static inline void inlay_line_scale_v(float *y, int32_t n, float scale)
+{
+    const inlay_vf factor = inlay_all(scale);
+    int32_t i;
+    for (i = 0; i < n; i += INLAY_VL)
+        inlay_put_v(y + i, inlay_take_v(y + i, n - i) * factor, n - i);
+}
+
+/* y = x - most - sum; y may be x. */
+static inline void inlay_line_below_v(float *y, const float *x, int32_t n,
+                                      float most, float sum)
+{
+    const inlay_vf top = inlay_all(most);
+    const inlay_vf less = inlay_all(sum);
+    int32_t i;
+    for (i = 0; i < n; i += INLAY_VL)
+        inlay_put_v(y + i, inlay_take_v(x + i, n - i) - top - less, n - i);
+}
+
+static inline void inlay_line_softmax(float *y, const float *x, int32_t n,
+                                      float most)
+{
+    inlay_line_scale_v(y, n, 1.0f / inlay_line_exp_v(y, x, n, most));
+}
+
+#else
 
 /* y = e^(x - most), a block at a time: y may be x. */
 static inline void inlay_line_exp(float *y, const float *x, int32_t n,
@@ -130,6 +225,15 @@ static inline void inlay_line_scale(float *y, int32_t n, float scale)
         y[i] *= scale;
 }
 
+static inline void inlay_line_softmax(float *y, const float *x, int32_t n,
+                                      float most)
+{
+    inlay_line_exp(y, x, n, most);
+    inlay_line_scale(y, n, 1.0f / inlay_line_sum(y, n));
+}
+
+#endif
+
 static inline void inlay_softmax_line_f32(void *to, const void *from, int32_t n,
                                           ptrdiff_t step)
 {
@@ -139,8 +243,7 @@ static inline void inlay_softmax_line_f32(void *to, const void *from, int32_t n,
     float sum = 0.0f;
     int32_t i;
     if (step == 1) {
-        inlay_line_exp(y, x, n, most);
-        inlay_line_scale(y, n, 1.0f / inlay_line_sum(y, n));
+        inlay_line_softmax(y, x, n, most);
         return;
     }
     for (i = 0; i < n; i++) {
@@ -178,6 +281,33 @@ static inline float inlay_softmax_exp_f32(float x)
 static inline double inlay_softmax_exp_f64(double x)
 {
     return exp(x);
+}
+
+/* A line of adjacent elements in vectors; 0: there are none. */
+static inline int inlay_line_log_softmax_f32(float *y, const float *x,
+                                             int32_t n, float most)
+{
+#if INLAY_VL > 1
+    const float sum = inlay_line_exp_v(NULL, x, n, most);
+    inlay_line_below_v(y, x, n, most, logf(sum));
+    return 1;
+#else
+    (void)y;
+    (void)x;
+    (void)n;
+    (void)most;
+    return 0;
+#endif
+}
+
+static inline int inlay_line_log_softmax_f64(double *y, const double *x,
+                                             int32_t n, double most)
+{
+    (void)y;
+    (void)x;
+    (void)n;
+    (void)most;
+    return 0;
 }
 
 #define INLAY_FAMILY "softmax.inc.h"
