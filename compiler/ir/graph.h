@@ -45,6 +45,14 @@ typedef struct Sequence {
 } Sequence;
 
 /* Where an input or a result of the model lies while it runs. */
+/* A size that is the sum of others. */
+typedef struct JoinedSize {
+    int n;
+    const int64_t
+        *part; /* [n]: a size, or -1 - the number of one known at run time */
+    int id;    /* its own number */
+} JoinedSize;
+
 typedef enum IoForm {
     IO_CALLER, /* in a buffer of the caller, as ONNX has it */
     IO_ARENA, /* in the arena, where the header says and in the layout that the steps want */
@@ -86,6 +94,8 @@ struct Tensor {
     unsigned dynamic;
     /* then: the real dimensions, int64 [rank], a value of the graph */
     Tensor *dims;
+    /* its elements are the real dimensions of that tensor; NULL: of none */
+    Tensor *sizes_of;
     /* [MAX_RANK] of those dimensions: equal numbers are equal sizes; shared, never NULL */
     const int *size_id;
     /* Set by lowering: */
@@ -216,6 +226,7 @@ struct Graph {
      * NULL: there are none */
     const Map *kept;
     int next_size; /* of the root: numbers of sizes known at run time */
+    VEC(JoinedSize) joined; /* of the root */
     /* of the root: nodes that were copied to count the turns of loops */
     int counted;
     /* of the root: entries at the end of `output` that are dims */

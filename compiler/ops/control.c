@@ -9,6 +9,7 @@
 #include "kernels/control.h"
 #include "ops/control.h"
 #include "ops/dynamic.h"
+#include "ops/expand.h"
 #include "ops/families.h"
 
 Graph *control_body(Node *node, const char *name)
@@ -165,6 +166,69 @@ static void infer_joined(Node *node, int i, const Tensor *a, const Tensor *b)
     infer_out(node, i, a->dtype, a->shape);
 }
 
+/* Which dimension makes result `empty` empty, where there is one; else -1. */
+static int empty_axis(const Tensor *empty)
+{
+    const Shape *shape = empty->declared;
+    if (!shape_known(shape) || shape_count(shape))
+        return -1;
+    int axis = 0;
+    while (shape->dim[axis])
+        axis++;
+    return axis;
+}
+
+/* Like `empty` but for that dimension? */
+static bool fills(const Tensor *tensor, const Tensor *empty, int axis)
+{
+    const Shape *shape = &tensor->shape;
+    if (shape->rank != empty->declared->rank || tensor->value ||
+        (tensor->dynamic & ~(1u << axis)))
+        return false;
+    for (int i = 0; i < shape->rank; i++)
+        if (i != axis && shape->dim[i] != empty->declared->dim[i])
+            return false;
+    return true;
+}
+
+/* `tensor` with no elements where the condition is as `when` says. */
+static Tensor *or_nothing(Node *node, Tensor *tensor, int axis, bool when)
+{
+    Tensor *condition = expand_reshape(node, node->in[0], 0, NULL);
+    Tensor *none = expand_i64(node, 0);
+    Tensor *all = expand_i64(node, tensor->shape.dim[axis]);
+    if (tensor->dynamic)
+        all = dynamic_size(node, tensor, axis);
+    Tensor *size =
+        expand_where(node, condition, when ? none : all, when ? all : none);
+    Tensor *result = expand_unary(node, "Identity", tensor);
+    dynamic_cut(node, 1, &result, axis, size);
+    return result;
+}
+
+/* One branch gives an empty result, as exporters write it where there is nothing to select from:
+ * the other one runs in any case, and its size is 0 then. */
+static bool infer_or_nothing(Node *node, Graph *const *branch)
+{
+    for (int k = 0; k < 2 && node->n_out == 1; k++) {
+        const Tensor *empty = branch[k]->output.at[0];
+        const int axis = empty_axis(empty);
+        Tensor *made;
+        if (axis < 0 || empty_axis(branch[!k]->output.at[0]) >= 0)
+            continue;
+        control_expand(node, branch[!k], NULL, &made);
+        if (!has_shape(made) || !fills(made, empty, axis))
+            fail_node(node, STATUS_UNSUPPORTED, fix_condition,
+                      "its branches give different shapes");
+        made = or_nothing(node, made, axis, k == 1);
+        branch[0]->dead = true;
+        branch[1]->dead = true;
+        control_retire_into(node, &made);
+        return true;
+    }
+    return false;
+}
+
 void infer_if(Node *node)
 {
     int64_t count;
@@ -180,6 +244,8 @@ void infer_if(Node *node)
         if (branch[k]->output.n != (size_t)node->n_out)
             fail_node(node, STATUS_MALFORMED, NULL,
                       "a branch gives another number of results than the node");
+    if (infer_or_nothing(node, branch))
+        return;
     infer_branches(node, branch);
     for (int i = 0; i < node->n_out; i++) {
         const Tensor *a = branch[branch[0]->dead]->output.at[i];

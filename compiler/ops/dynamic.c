@@ -3,6 +3,7 @@
  * let them pass. */
 #include "ops/dynamic.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -126,18 +127,25 @@ Tensor *dynamic_size(const Node *at, const Tensor *tensor, int axis)
     return expand_slice(at, tensor->dims, 0, axis, axis + 1);
 }
 
-Tensor *dynamic_filled(const Node *at, Tensor *tensor, int axis, double value)
+/* Which of the places along the axis, over the bound, are elements: bool [bound]. */
+static Tensor *elements_along(const Node *at, const Tensor *tensor, int axis)
 {
     const int64_t bound = tensor->shape.dim[axis];
     int64_t *number = NEW_ARRAY(at->graph->arena, int64_t, bound);
-    int64_t dims[MAX_RANK];
     for (int64_t i = 0; i < bound; i++)
         number[i] = i;
-    for (int i = 0; i < tensor->shape.rank; i++)
-        dims[i] = i == axis ? bound : 1;
-    Tensor *size = dynamic_size(at, tensor, axis);
+    Tensor *size = tensor->dynamic ? dynamic_size(at, tensor, axis)
+                                   : expand_i64(at, bound);
     Tensor *numbers = expand_i64s(at, bound, number);
-    Tensor *inside = expand_binary(at, "Less", numbers, size);
+    return expand_binary(at, "Less", numbers, size);
+}
+
+Tensor *dynamic_filled(const Node *at, Tensor *tensor, int axis, double value)
+{
+    int64_t dims[MAX_RANK];
+    for (int i = 0; i < tensor->shape.rank; i++)
+        dims[i] = i == axis ? tensor->shape.dim[axis] : 1;
+    Tensor *inside = elements_along(at, tensor, axis);
     inside = expand_reshape(at, inside, tensor->shape.rank, dims);
     Tensor *elements = settled(at, "ClearRest", tensor);
     Tensor *rest = expand_number(at, value, tensor->dtype);
@@ -379,6 +387,29 @@ static void fix_bodies(const Node *node)
     }
 }
 
+/* What changes nothing in a reduction of floats. false: there is no such number. */
+static bool is_neutral(const Node *node, double *neutral)
+{
+    *neutral = node_is(node, "ReduceProd");
+    if (node_is(node, "ReduceMax"))
+        *neutral = -(double)INFINITY;
+    if (node_is(node, "ReduceMin"))
+        *neutral = (double)INFINITY;
+    return *neutral != 0 || node_is(node, "ReduceSum");
+}
+
+/* A reduction over the one dynamic axis. */
+static bool reduce_dynamic(Node *node, Tensor *tensor)
+{
+    const int axis = only_axis(tensor);
+    double neutral;
+    if (tensor->dynamic != 1u << axis || tensor->dtype != DT_F32 ||
+        !is_neutral(node, &neutral))
+        return false;
+    node_set_input(node, 0, dynamic_filled(node, tensor, axis, neutral));
+    return true;
+}
+
 /* What operand k, whose size is known only at run time, means for the results. */
 static void pass_operand(Node *node, int k)
 {
@@ -396,6 +427,12 @@ static void pass_operand(Node *node, int k)
         return;
     if (k == 0 && gather_dynamic(node, tensor))
         return;
+    if (k == 0 && reduce_dynamic(node, tensor))
+        return;
+    if (node_is(node, "NonZero")) {
+        node_set_input(node, k, settled(node, "ClearRest", tensor));
+        return;
+    }
     node_set_input(node, k, fixed(node, tensor));
 }
 
@@ -429,12 +466,119 @@ static void replace_shape(Node *node, Tensor *dims)
     start = i64_min(i64_max(start, 0), rank);
     Tensor *all = expand_unary(node, "Identity", dims);
     Tensor *some = expand_slice(node, all, 0, start, start + count);
+    Tensor *out = node->out[0];
+    if (count == rank)
+        out->sizes_of = node->in[0];
     expand_finish_one(node, some);
+}
+
+/* The tensor whose real dimensions all are what operand i gives; NULL: none. */
+static Tensor *sized_like(const Node *node, int i)
+{
+    const Tensor *sizes = node_in(node, i);
+    return sizes ? sizes->sizes_of : NULL;
+}
+
+/* x is repeated over the sizes of `like`: an elementwise operator does that over the bound, and
+ * whatever the elements of `like` are, x is chosen. */
+static void replace_repeated(Node *node, Tensor *x, Tensor *like)
+{
+    Tensor *any = expand_cast(node, like, DT_BOOL);
+    expand_finish_one(node, expand_where(node, any, x, x));
+}
+
+/* ConstantOfShape and Expand to the sizes of another tensor. */
+static bool dynamic_repeated(Node *node)
+{
+    const bool constant = node_is(node, "ConstantOfShape");
+    if (!constant && !node_is(node, "Expand"))
+        return false;
+    Tensor *like = sized_like(node, constant ? 0 : 1);
+    if (!like || like->dtype == DT_STRING)
+        return false;
+    Tensor *x = node->in[0];
+    if (constant)
+        x = graph_add_constant(node->graph, NULL, infer_fill(node));
+    replace_repeated(node, x, like);
+    return true;
+}
+
+/* Does Concat join sizes known only at run time, and nothing else that is so? */
+static bool joins_dynamic(const Node *node, int *axis)
+{
+    unsigned dynamic = 0;
+    for (int i = 0; i < node->n_in; i++) {
+        if (!node->in[i] || !shape_known(&node->in[i]->shape))
+            return false;
+        dynamic |= node->in[i]->dynamic;
+    }
+    if (!dynamic || !node_is(node, "Concat"))
+        return false;
+    *axis = infer_axis(node, -1, node->in[0]->shape.rank);
+    return dynamic == 1u << *axis;
+}
+
+/* The number of the size that the operands' come to: the same parts give the same one. */
+static int joined_id(const Node *node, int axis, int fresh)
+{
+    Graph *root = graph_root(node->graph);
+    const size_t bytes = (size_t)node->n_in * sizeof(int64_t);
+    int64_t *part = NEW_ARRAY(root->arena, int64_t, node->n_in);
+    for (int i = 0; i < node->n_in; i++) {
+        const Tensor *tensor = node->in[i];
+        const int id = tensor->size_id[axis];
+        part[i] = tensor->dynamic ? -1 - (int64_t)id : tensor->shape.dim[axis];
+    }
+    for (size_t i = 0; i < root->joined.n; i++) {
+        const JoinedSize *known = root->joined.at + i;
+        if (known->n == node->n_in && !memcmp(known->part, part, bytes))
+            return known->id;
+    }
+    VEC_PUSH(root->arena, &root->joined,
+             ((JoinedSize){ node->n_in, part, fresh }));
+    return fresh;
+}
+
+/* As many tensors as node has operands, joined. */
+static Tensor *concat_of(const Node *node, Tensor *const *part, int axis)
+{
+    Node *made = expand_node(node, "Concat", node->n_in, part, 1);
+    node_set_int(made, "axis", axis);
+    return expand_done(made);
+}
+
+/* Concat along an axis of sizes known only at run time: the bounds are joined, and of these the
+ * elements are taken. */
+static bool concat_dynamic(Node *node)
+{
+    int axis;
+    if (!joins_dynamic(node, &axis))
+        return false;
+    Tensor **part = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
+    Tensor **mask = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
+    for (int i = 0; i < node->n_in; i++) {
+        Tensor *tensor = node->in[i];
+        mask[i] = elements_along(node, tensor, axis);
+        part[i] = tensor;
+        if (tensor->dynamic)
+            part[i] = settled(node, "ClearRest", tensor);
+    }
+    Tensor *joined = concat_of(node, part, axis);
+    Tensor *elements = concat_of(node, mask, 0);
+    Node *made = expand_of(node, "Compress", joined, elements);
+    node_set_int(made, "axis", axis);
+    Tensor *result = expand_done(made);
+    tensor_size_ids(result)[axis] =
+        joined_id(node, axis, result->size_id[axis]);
+    expand_finish_one(node, result);
+    return true;
 }
 
 bool dynamic_shape(Node *node)
 {
     const Tensor *tensor = node_in(node, 0);
+    if (dynamic_repeated(node) || concat_dynamic(node))
+        return true;
     if (!tensor || !tensor->dynamic)
         return false;
     if (node_is(node, "Size"))

@@ -39,7 +39,7 @@ void dynamic_cut(const Node *at, int n, Tensor *const *t,
                  Tensor *size); /* so many: int64 [1] */
 
 /* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an
- * operand, now replaced. */
+ * operand, or repeats something over such a Shape, now replaced. */
 bool dynamic_shape(Node *node);
 /* After it. */
 void dynamic_results(Node *node);

@@ -272,6 +272,23 @@ bool axes_reshape(const Node *node, int k, int *to)
            behind == shape_product(out, open + 1, out->rank);
 }
 
+/* An axis that is the only one of its side longer than 1. */
+bool axes_flatten(const Node *node, int k, int *to)
+{
+    const Tensor *tensor = node->in[k];
+    const Shape *out = result_shape(node, 0);
+    const int rank = tensor->shape.rank;
+    int64_t axis = node_int(node, "axis", 1);
+    if (axis < 0)
+        axis += rank;
+    for (int a = 0; a < rank; a++) {
+        const int side = a >= axis;
+        const bool alone = out->dim[side] == tensor->shape.dim[a];
+        to[a] = alone ? side : -1;
+    }
+    return true;
+}
+
 bool axes_cumsum(const Node *node, int k, int *to)
 {
     int64_t count;

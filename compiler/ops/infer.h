@@ -38,6 +38,9 @@ void infer_require(Node *node, int i, bool fits); /* as its caller found */
 void infer_input_scale(const Node *node, int scale);
 void infer_result_scale(const Node *node, int scale);
 
+/* The one element that a ConstantOfShape repeats, of shape [1]. */
+Recipe *infer_fill(const Node *node);
+
 /* `to` has the sizes known only at run time that `from` has (ops/dynamic.h). */
 void infer_same_sizes(Tensor *to, const Tensor *from);
 

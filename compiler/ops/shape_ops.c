@@ -8,6 +8,7 @@
 #include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/partly.h"
 #include "ops/values.h"
 
 /* Views: Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout. */
@@ -73,6 +74,8 @@ void infer_reshape(Node *node)
     const Shape *in = infer_shape(node, 0);
     int64_t rank;
     const int64_t *dims = infer_ints(node, 1, &rank);
+    if (!dims)
+        dims = partly_open(node, 1, &rank);
     if (!dims) {
         infer_reshape_value(node, in);
         return;
@@ -474,7 +477,7 @@ void lower_constant_op(Lower *lower, Node *node)
 }
 
 /* ConstantOfShape: attribute `value`, one element; float 0 by default. */
-static Recipe *fill_value(const Node *node)
+Recipe *infer_fill(const Node *node)
 {
     static const float zero = 0.0f;
     const Attr *attr = node_attr(node, "value");
@@ -504,7 +507,7 @@ static Shape shape_from_ints(const Node *node, int64_t count,
 
 void infer_constant_of_shape(Node *node)
 {
-    const DType type = recipe_dtype(fill_value(node));
+    const DType type = recipe_dtype(infer_fill(node));
     int64_t count;
     const int64_t *dims = infer_ints(node, 0, &count);
     if (dims) {
@@ -518,7 +521,7 @@ void infer_constant_of_shape(Node *node)
 Recipe *constant_constant_of_shape(Node *node)
 {
     const Shape *s = result_shape(node, 0);
-    return recipe_expand(node->graph->store, fill_value(node),
+    return recipe_expand(node->graph->store, infer_fill(node),
                          s->rank ? s->rank : 1,
                          s->rank ? s->dim : (const int64_t[]){ 1 });
 }
@@ -529,7 +532,7 @@ void lower_constant_of_shape(Lower *lower, Node *node)
     lower_check_dims(lower, node, 0, node->out[0]->shape.dim);
     if (tensor_count(y))
         lower_fill(lower, y,
-                   move_source(lower, lower_constant(lower, fill_value(node))));
+                   move_source(lower, lower_constant(lower, infer_fill(node))));
     move_finish(lower, node->out[0], y);
 }
 

@@ -152,6 +152,35 @@ def copied_sequence():
     return model, [floats('x', [2, 3], range(6))], [floats('y', [2, 3], range(6)), floats('z', [1, 2, 0], [])]
 
 
+def joined_selections(scores=(1, -1, 3, 0.5), want=(10, 14, 16, 22), last=(3,)):
+    """The end of torchvision's detectors: selections of two classes are joined, with a label for each row; where there is any row, its
+    second number is moved by its label times the greatest number."""
+    nothing = make_graph_attr('then_branch', [make_node('Identity', ['none'], ['n'])], [], [make_value('n', F32, [0])])
+    moved = make_graph_attr('else_branch', [
+        make_node('ReduceMax', ['rows'], ['top'], keepdims=0), make_node('Mul', ['labels', 'top'], ['by']),
+        make_node('Gather', ['rows', 'one'], ['second'], axis=1), make_node('Add', ['second', 'by'], ['m'])], [], [make_value('m', F32, ['k'])])
+    nodes = []
+    for i, least in enumerate(('zero', 'two')):
+        a, b, c, d, e = ('%s%d' % (name, i) for name in ('good', 'rows', 'column', 'size', 'label'))
+        nodes += [make_node('Greater', ['s', least], [a]), make_node('Compress', ['f', a], [b], axis=0), make_node('Gather', [b, 'one'], [c], axis=1),
+                  make_node('Shape', [c], [d]), make_node('ConstantOfShape', [d], [e + 'z']), make_node('Add', [e + 'z', 'class%d' % i], [e])]
+    nodes += [make_node('Concat', ['rows0', 'rows1'], ['all'], axis=0), make_node('Concat', ['label0', 'label1'], ['labels'], axis=0),
+              make_node('Unsqueeze', ['all', 'middle'], ['deep']), make_node('Flatten', ['deep'], ['flat'], axis=1),
+              make_node('Shape', ['flat'], ['sizes']), make_node('Gather', ['sizes', 'first'], ['n'], axis=0),
+              make_node('Concat', ['n', 'width'], ['form'], axis=0), make_node('Reshape', ['flat', 'form'], ['rows']),
+              make_node('Greater', ['labels', 'class0'], ['second_class']), make_node('NonZero', ['second_class'], ['z']),
+              make_node('Shape', ['rows'], ['shape']), make_node('ReduceProd', ['shape'], ['count'], keepdims=0),
+              make_node('Equal', ['count', 'no'], ['empty']), make_node('If', ['empty'], ['y'], graphs=[nothing, moved])]
+    model = make_model(nodes, [make_value('f', F32, [4, 2]), make_value('s', F32, [4])], [make_value('y', F32, ['k']), make_value('z', I64, [1, 'q'])],
+                       [floats('zero', [], [0]), floats('two', [], [2]), floats('class0', [], [1]), floats('class1', [], [2]), floats('none', [0], []),
+                        ints('one', [], [1]), ints('middle', [1], [1]), ints('first', [1], [0]), ints('width', [1], [2]), ints('no', [], [0])])
+    return model, [floats('f', [4, 2], range(1, 9)), floats('s', [4], scores)], [floats('y', [len(want)], want), ints('z', [1, len(last)], last)]
+
+
+def joined_nothing():
+    return joined_selections([-1] * 4, [], [])
+
+
 def mask_of_scores():
     """Zero where a mask lets through and -inf elsewhere, as torch exports attention with a mask of booleans: no function of the mask is
     linear there."""
@@ -290,7 +319,7 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
-                 mask_of_scores):
+                 mask_of_scores, joined_selections, joined_nothing):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = carries_no_weights(o.inlay)
