@@ -206,6 +206,22 @@ static bool agrees_within(Curve *curve, const Known *known)
     return true;
 }
 
+/* Where the curve's constants lie and beside them: a piece may begin there that no fixed point
+ * meets. Constants follow the results of the steps. */
+static bool agrees_at_constants(Curve *curve, const Known *known)
+{
+    for (int i = 1 + curve->steps; i < curve->values; i++) {
+        const double at = curve->value[i];
+        const double beside = 1e-3 * (1.0 + fabs(at));
+        if (!(fabs(at) <= 1e6))
+            continue;
+        for (int k = -1; k <= 1; k++)
+            if (!agrees_near(curve, known, at + k * beside))
+                return false;
+    }
+    return true;
+}
+
 static bool is_curve(Curve *curve, const Known *known)
 {
     int seen = 0;
@@ -218,7 +234,8 @@ static bool is_curve(Curve *curve, const Known *known)
             return false;
         seen += finite;
     }
-    return seen >= POINTS / 2 && agrees_within(curve, known);
+    return seen >= POINTS / 2 && agrees_within(curve, known) &&
+           agrees_at_constants(curve, known);
 }
 
 /* The numbers of an activation that it would have to be, from the curve's values; false: it cannot

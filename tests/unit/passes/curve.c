@@ -175,6 +175,13 @@ static void stays(void **state)
     assert_int_equal(count_nodes(&w), 2);
     world_close(&w);
 
+    x = begin(&w); /* a hat at 11, zero elsewhere */
+    Tensor *far = unary(&w, "Abs", binary(&w, "Sub", x, scalar(&w, 11.0f)));
+    Tensor *hat = unary(&w, "Relu", binary(&w, "Sub", scalar(&w, 1.0f), far));
+    run(&w, binary(&w, "Add", hat, x));
+    assert_int_equal(count_op(&w, "Add"), 1);
+    world_close(&w);
+
     x = begin(&w); /* the logarithm would see the difference */
     run(&w,
         unary(&w, "Log",
