@@ -30,7 +30,10 @@ static bool names_spatial_axes(const Node *node)
 /* Is the result the average of each channel, one pixel? */
 static bool averages_image(const Node *node)
 {
-    if (node->dead || node->in[0]->shape.rank < 3)
+    const Tensor *image = node_in(node, 0);
+    if (node->dead)
+        return false;
+    if (!image || image->shape.rank < 3)
         return false;
     if (node_is(node, "GlobalAveragePool"))
         return true;
