@@ -241,23 +241,30 @@ static int64_t made_by(const Step *step, const Operand *operand, int32_t unit)
 }
 
 /* Made in blocks or parts: what each call makes counts from then on, with the last all of it:
- * tensors are not put together of pieces. */
+ * tensors are not put together of pieces. Where other steps make a part of it later, what the last
+ * call reads may lie there until then. */
 static void add_pieces(const Bound *b, const Calls *calls, const Life *life)
 {
     int64_t rest = life->bytes;
+    int64_t extent = 0;
     for (int32_t i = 0; i < calls->n; i++) {
         const Step *step = step_at(b, calls->step[i]);
         for (int k = 0; k < step->n_operand; k++) {
             const Operand *operand = step->operand + k;
+            int64_t at;
             if (life_of(b->lives, operand) != life || !operand->write)
                 continue;
+            extent = operand_extent(operand, owner_of(operand, &at));
             const int64_t made = made_by(step, operand, calls->unit[i]);
             const int64_t bytes = i64_min(rest, made);
             b->delta[2 * i + 1] += bytes;
             rest -= bytes;
         }
     }
-    const int32_t end = calls->n ? 2 * calls->n - 1 : 0;
+    const bool all = life->bytes - rest >= extent;
+    int32_t end = 2 * calls->n;
+    if (all && end)
+        end--;
     b->delta[end] += rest;
 }
 
