@@ -82,7 +82,8 @@ INLAY_APART void inlay_qown_sums(const int16_t *x, ptrdiff_t step,
                                  int32_t *sum, int32_t n)
 {
     const int8_t *const a = w + (turn ? 3 * (3 - turn) * all : 0);
-    const int8_t *const b = w + (turn == 1 ? 0 : 3 * (turn ? 2 : 1) * all);
+    const int32_t second = turn < 2 ? 1 - turn : 2;
+    const int8_t *const b = w + 3 * second * all;
     const int8_t *const c = w + 3 * (2 - turn) * all;
     const int32_t a0 = a[0], a1 = a[all], a2 = a[2 * all];
     const int32_t b0 = b[0], b1 = b[all], b2 = b[2 * all];
