@@ -49,7 +49,7 @@ static void add_files(RuntimeUse *use, const Emitter *emitter)
         add_file(use, "inlay_weights.h");
     if (weights_blob(emitter))
         add_file(use, "inlay_blob.h");
-    if (weights_streamed(emitter))
+    if (weights_streamed(emitter) || program->stream.steps)
         add_file(use, "inlay_fetch.h");
     if (program_sliced(program))
         add_file(use, "inlay_slices.h");

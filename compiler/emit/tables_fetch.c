@@ -45,11 +45,12 @@ static void put_pieces(Text *text, const Step *step, int params)
     text_print(text,
                "static const inlay_pieces pieces%d = {\n"
                "    .run = inlay_%s, .params = &params%d, .end = &%s%d,\n"
-               "    .fetch = fetch%d, .fetches = %d, .pieces = %d, "
-               ".operands = %d,\n",
+               "    .pieces = %d, .operands = %d,\n",
                step->index, step->kernel->name, params, cut ? "end" : "params",
-               cut ? step->index : params, step->index, fetch->parts,
-               fetch->pieces, step_operands(step));
+               cut ? step->index : params, fetch->pieces, step_operands(step));
+    if (fetch->parts)
+        text_print(text, "    .fetch = fetch%d, .fetches = %d,\n", step->index,
+                   fetch->parts);
     if (fetch->units)
         text_print(text, "    .units = %" PRId32 ",\n", fetch->units);
     if (fetch->half)
@@ -61,7 +62,8 @@ static void put_pieces(Text *text, const Step *step, int params)
 
 void table_fetch(Text *text, const Step *step, int params, const char *end)
 {
-    put_parts(text, step);
+    if (step->fetch->parts)
+        put_parts(text, step);
     if (step->fetch->pieces > 1)
         put_cut(text, step, end);
     put_pieces(text, step, params);

@@ -192,6 +192,11 @@ def threads(b, c):
     return b.words(c) + ['--plan=overlap'] + limit, ['--threads', '2:1']
 
 
+def streamed(c):
+    """What goes with a window, which is too small for the weights of digits."""
+    return ['--weights', 'stream'] if c == 'compile' else []
+
+
 def pin(b, c):
     step = json.loads(b.run(['analyze', b.digits, '--json'])[1])['peak']['tensors'][0]['name']
     return b.words(c) + ['--region', 'a:1M', '--region', 'b:16'], ['--pin', step + '=b']
@@ -323,6 +328,8 @@ EXPERIMENTS = {
     'quiet': always(['--quiet']),
     'concurrent': lambda b, c: (['compile', b.batched, b.image_model, '-o', b.out], ['--concurrent', 'batched,image']),
     'checks': always(['--checks']),
+    'window': lambda b, c: (b.words(c) + streamed(c), ['--window', '64']),
+    'resident': lambda b, c: (b.words(c) + streamed(c) + ['--window', '64'], ['--resident', '1M']),
     'slots': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--slots']),
     'csv': always(['--csv']),
     'html': always(['--html']),

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import shutil
 import struct
 
 import host
@@ -195,6 +196,11 @@ def check_limits(t, o, work):
     (status, text), out = compiled(o.inlay, work, path, '--window=%d' % least, '--resident=%d' % stays)
     stream = host.manifest(out, 'm')['weights']['stream']
     t.ok('constants that stay are not read', status == 0 and 0 < stream['resident_used'] <= stays and 'code_constants' in open(out + '/src/m_constants.h').read(), text)
+    (status, text), out = compiled(o.inlay, work, path, '--window=1000', '--resident=1M')
+    if status == 0:
+        shutil.copy(out + '/src/m.h', work)
+        status, text = host.run(['gcc'] + host.STRICT + ['-O1', '-c', out + '/src/m.c', '-o', os.path.join(work, 'm.o')])
+    t.ok('code whose weights all stay is C', status == 0 and not os.path.exists(out + '/m.blob'), text)
     for words in (['--window=4K'], ['--weights=stream'], ['--weights=blob', '--window=4K'], ['--weights=stream', '--resident=4K'],
                   ['--weights=stream', '--window=4K', '--threads=2']):
         status, text = host.run([o.inlay, 'compile', path, '-o', os.path.join(work, 'no')] + words)
