@@ -90,6 +90,8 @@ static const char ***list_of(Options *options, const char *key)
         return &options->preprocess;
     if (!strcmp(key, "state"))
         return &options->state;
+    if (!strcmp(key, "stream"))
+        return &options->stream;
     return NULL;
 }
 

@@ -208,6 +208,9 @@ static const OptionRow options[] = {
          "x=uint8,hwc,mean=127.5,scale=1/127.5"),
     LIST("state", 0, PLANS & ~ON(TEST), state, "OUT=IN", value_pair,
          "a result that is an input of the next run: it stays in the arena"),
+    LIST("stream", 0, PARTS, stream, "INPUT:AXIS:HOP[:endless]", value_stream,
+         "a run takes HOP new steps along AXIS of an input and computes only "
+         "what is new; endless: the signal takes the place of padding"),
     FLAG("preserve-input", 0, PLANS, preserve_input,
          "inputs in the arena are as they were after a run"),
     FLAG("slices", 0, PLANS, slices,
@@ -334,6 +337,7 @@ static const OptionRule rules[] = {
     { "run", "labels", "expect", RULE_EXCLUDES, NULL },
     { "run", "per-step", "expect", RULE_NEEDS, NULL },
     { "run", "per-step", "output", RULE_EXCLUDES, NULL },
+    { "run", "per-step", "stream", RULE_EXCLUDES, NULL },
     { "run", "per-step", "plan", RULE_EXCLUDES, NULL },
     { "run", "per-step", "optimize", RULE_EXCLUDES, NULL },
     { "run", "per-step", "effort", RULE_EXCLUDES, NULL },
@@ -352,6 +356,7 @@ static const OptionRule rules[] = {
     { "dump", "without", "after", RULE_NEEDS, NULL },
     { "dump", "io", "after", RULE_NEEDS, NULL },
     { "dump", "preprocess", "after", RULE_NEEDS, NULL },
+    { "dump", "stream", "after", RULE_NEEDS, NULL },
     { "dump", "batch", "after", RULE_NEEDS, NULL },
     { NULL, "pin", "region", RULE_NEEDS, NULL },
     { NULL, "external-data-dir", "no-external-data", RULE_EXCLUDES, NULL },
@@ -366,9 +371,10 @@ bool option_shapes(const OptionRow *row)
 
 bool option_of_model(const OptionRow *row)
 {
-    static const size_t of_model[] = { AT(name), AT(shape),      AT(dim),
-                                       AT(from), AT(to),         AT(constant),
-                                       AT(io),   AT(preprocess), AT(state) };
+    static const size_t of_model[] = { AT(name),  AT(shape),      AT(dim),
+                                       AT(from),  AT(to),         AT(constant),
+                                       AT(io),    AT(preprocess), AT(state),
+                                       AT(stream) };
     for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
         if (row->at == of_model[i] && row->kind < OPTION_HELP)
             return true;

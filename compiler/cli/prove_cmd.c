@@ -83,6 +83,7 @@ static void take_options(const Claim *claim, Options *taken)
     taken->without = claim->without;
     taken->io = claim->io;
     taken->state = claim->state;
+    taken->stream = claim->stream;
     taken->preprocess = claim->preprocess;
     taken->hash_model = claim->model_sha256 != NULL;
 }

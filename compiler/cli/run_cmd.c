@@ -5,6 +5,7 @@
 
 #include "base/progress.h"
 #include "cli/compare.h"
+#include "cli/hops.h"
 #include "cli/options.h"
 #include "cli/per_step.h"
 #include "cli/results.h"
@@ -25,7 +26,7 @@ static size_t list_length(const char *const *list)
 static const char *const *input_files(Compile *compile)
 {
     const char *const *file = (const char *const *)compile->options->input;
-    const size_t count = compile->graph->input.n;
+    const size_t count = graph_own_inputs(compile->graph);
     const size_t given = list_length(file);
     const bool all_in_one =
         given == 1 && count > 1 && value_is_archive(&compile->arena, file[0]);
@@ -42,7 +43,10 @@ static const char *const *input_files(Compile *compile)
 static void **load_inputs(Compile *compile, const char *const *file)
 {
     const Graph *graph = compile->graph;
-    return values_load(compile, &(Tensors){ graph->input.at, graph->input.n },
+    if (graph->signal.n)
+        return hops_load(compile, file);
+    return values_load(compile,
+                       &(Tensors){ .at = graph->input.at, .n = graph->input.n },
                        file);
 }
 
@@ -68,7 +72,7 @@ static Tensor real_output(const Graph *graph, size_t i, void *const *out)
 static Tensor **real_outputs(Compile *compile, void *const *out)
 {
     Arena *arena = &compile->arena;
-    const size_t count = graph_results(compile->graph);
+    const size_t count = graph_own_results(compile->graph);
     Tensor **all = NEW_ARRAY(arena, Tensor *, count + 1);
     for (size_t i = 0; i < count; i++) {
         const Tensor tensor = real_output(compile->graph, i, out);
@@ -80,7 +84,7 @@ static Tensor **real_outputs(Compile *compile, void *const *out)
 static void print_outputs(Compile *compile, void *const *out)
 {
     Tensor *const *result = real_outputs(compile, out);
-    const size_t count = graph_results(compile->graph);
+    const size_t count = graph_own_results(compile->graph);
     const Options *options = compile->options;
     if (options->top || options->labels) {
         top_print(compile, result, count, out);
@@ -107,7 +111,7 @@ static void write_output(Compile *compile, size_t i, void *const *out)
 
 static void write_outputs(Compile *compile, void *const *out)
 {
-    const size_t count = graph_results(compile->graph);
+    const size_t count = graph_own_results(compile->graph);
     compile->out = output_begin(&compile->arena, compile->options->output);
     for (size_t i = 0; i < count; i++)
         write_output(compile, i, out);
@@ -131,7 +135,9 @@ static void **run(Compile *compile, void *const *inputs)
 {
     void **outputs = new_outputs(compile);
     progress_doing("running the model");
-    const int error = eval_run(compile->program, inputs, outputs);
+    const int error = compile->graph->signal.n
+                          ? hops_run(compile, inputs, outputs)
+                          : eval_run(compile->program, inputs, outputs);
     if (error)
         fail_at(STATUS_LIMIT, LOC_NONE, NULL, "the run ended with code %d: %s",
                 error, eval_error_text(error));
@@ -146,8 +152,9 @@ static bool compare_results(Compile *compile, void *const *out,
     const Tolerance tolerance = tolerance_of(compile->options);
     const bool archive = file[0] && value_is_archive(&compile->arena, file[0]);
     const size_t count =
-        archive ? graph_results(compile->graph) : list_length(file);
-    void **want = values_load(compile, &(Tensors){ result, count }, file);
+        archive ? graph_own_results(compile->graph) : list_length(file);
+    void **want =
+        values_load(compile, &(Tensors){ .at = result, .n = count }, file);
     bool all = true;
     for (size_t i = 0; i < count; i++)
         all &= compare_values(&compile->results, result[i], out[i], want[i],
@@ -177,10 +184,10 @@ static void run_per_step(Compile *compile, const char *const *expected)
 static void run_model(Compile *compile)
 {
     const char *const *expected = (const char *const *)compile->options->expect;
-    if (list_length(expected) > graph_results(compile->graph))
+    if (list_length(expected) > graph_own_results(compile->graph))
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "the model has %zu results, %zu are expected",
-                graph_results(compile->graph), list_length(expected));
+                graph_own_results(compile->graph), list_length(expected));
     if (compile->options->per_step) {
         run_per_step(compile, expected);
         return;
@@ -269,7 +276,7 @@ static bool test_set(Compile *compile, const char *folder)
 {
     Arena *arena = &compile->arena;
     const Graph *graph = compile->graph;
-    const size_t results = graph_results(graph);
+    const size_t results = graph_own_results(graph);
     const char **in = set_files(arena, folder, "input", graph->input.n);
     const char **want = set_files(arena, folder, "output", results);
     if (list_length(in) < graph->input.n)

@@ -94,7 +94,7 @@ static int32_t combination_of(const Finder *finder)
 LengthCompile *run_lengths(Compile *compile, const char *const *file)
 {
     const Graph *graph = compile->graph;
-    const Tensors inputs = { graph->input.at, graph->input.n };
+    const Tensors inputs = { .at = graph->input.at, .n = graph->input.n };
     Finder finder = { .compile = compile, .file = file };
     if (!compile->lengths)
         return NULL;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "ir/convert.h"
 #include "cli/npz.h"
 #include "pipeline/numbers.h"
@@ -171,6 +172,31 @@ static void *made(Arena *arena, const Tensor *tensor, const char *word)
 
 /* ---- files ---- */
 
+/* The tensor so many times as long along the axis. */
+static Tensor stretched(const Tensor *tensor, const Series *series)
+{
+    Tensor longer = *tensor;
+    longer.shape = tensor_model_shape(tensor);
+    longer.perm = NULL;
+    longer.shape.dim[series->axis] =
+        i64_mul(longer.shape.dim[series->axis], series->times);
+    return longer;
+}
+
+/* As what the values are read: as often the tensor as they fill it. */
+static Tensor fitting(const Tensor *tensor, Series *series,
+                      const FileValues *found)
+{
+    const int64_t own = tensor_count(tensor);
+    if (!series || series->axis < 0)
+        return *tensor;
+    const int64_t given = shape_count(&found->shape);
+    series->times = 1;
+    if (own && given && given % own == 0)
+        series->times = given / own;
+    return stretched(tensor, series);
+}
+
 static FileValues read_one(Compile *compile, const Tensor *tensor,
                            const char *path)
 {
@@ -187,14 +213,18 @@ static FileValues read_one(Compile *compile, const Tensor *tensor,
     return found;
 }
 
-static void *load_one(Compile *compile, const Tensor *tensor, const char *path)
+static void *load_one(Compile *compile, const Tensor *tensor, Series *series,
+                      const char *path)
 {
     Arena *arena = &compile->arena;
-    void *values = made(arena, tensor, path);
+    const bool longer = series && series->axis >= 0;
+    const Tensor wanted = longer ? stretched(tensor, series) : *tensor;
+    void *values = made(arena, &wanted, path);
     if (values)
         return values;
-    const FileValues found = read_one(compile, tensor, path);
-    return value_fit(arena, path, &found, tensor);
+    const FileValues found = read_one(compile, &wanted, path);
+    const Tensor fit = fitting(tensor, series, &found);
+    return value_fit(arena, path, &found, &fit);
 }
 
 /* ---- several values of one archive ---- */
@@ -229,7 +259,9 @@ static void *load_member(Compile *compile, const Npz *npz,
     const char *place;
     const FileValues found =
         npz_read(arena, &compile->store, npz, member, &place);
-    return value_fit(arena, place, &found, wanted->at[i]);
+    Series *series = wanted->series ? wanted->series + i : NULL;
+    const Tensor fit = fitting(wanted->at[i], series, &found);
+    return value_fit(arena, place, &found, &fit);
 }
 
 bool values_shape(Compile *compile, const Tensors *wanted,
@@ -265,8 +297,10 @@ void **values_load(Compile *compile, const Tensors *wanted,
     const Npz *npz = NULL;
     if (wanted->n && value_is_archive(arena, file[0]))
         npz = npz_open(arena, file[0]);
-    for (size_t i = 0; i < wanted->n; i++)
+    for (size_t i = 0; i < wanted->n; i++) {
+        Series *series = wanted->series ? wanted->series + i : NULL;
         values[i] = npz ? load_member(compile, npz, wanted, i)
-                        : load_one(compile, wanted->at[i], file[i]);
+                        : load_one(compile, wanted->at[i], series, file[i]);
+    }
     return values;
 }

@@ -7,10 +7,18 @@
 #include "cli/file_values.h"
 #include "pipeline/state.h"
 
+/* A tensor whose values may be several, one behind the other along an axis: a signal in steps. */
+typedef struct Series {
+    int axis; /* -1: it has its own size */
+    int64_t
+        times; /* how often the tensor; found where a file says it, kept for made values */
+} Series;
+
 /* What values are wanted for. */
 typedef struct Tensors {
     Tensor *const *at;
     size_t n;
+    Series *series; /* of each; NULL: all have their own size */
 } Tensors;
 
 /* The values for each tensor, in its type and in the arena: of a file each, or of one .npz that has

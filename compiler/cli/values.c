@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 #include "pipeline/numbers.h"
 #include "pipeline/preprocess.h"
+#include "pipeline/streams.h"
 #include "pipeline/values.h"
 
 void value_pair(Arena *arena, const char *value)
@@ -27,6 +28,11 @@ void value_shape(Arena *arena, const char *value)
 void value_preprocess(Arena *arena, const char *value)
 {
     (void)preprocess_read(arena, value);
+}
+
+void value_stream(Arena *arena, const char *value)
+{
+    (void)stream_read(arena, value);
 }
 
 void value_batch(Arena *arena, const char *value)

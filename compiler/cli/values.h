@@ -10,7 +10,7 @@ typedef void OptionCheck(Arena *arena, const char *value);
 
 OptionCheck value_pair, value_shape, value_dim, value_batch, value_top,
     value_count, value_pass, value_optional_pass, value_target, value_threads,
-    value_effort, value_tolerance, value_preprocess;
+    value_effort, value_tolerance, value_preprocess, value_stream;
 
 int64_t value_read_top(const char *text);
 uint32_t value_read_count(const char *text);

@@ -178,6 +178,27 @@ static void put_facts(Text *text, const Emitter *emitter, const Values *values,
     text_print(text, "%s_ZERO_POINT %" PRId32 "\n", start, numbers->zero);
 }
 
+/* Of inputs of which a run takes only the new steps. */
+static void put_signals(Text *text, const Emitter *emitter)
+{
+    const Graph *graph = emitter->program->graph;
+    for (size_t i = 0; i < graph->signal.n; i++) {
+        const Signal *signal = graph->signal.at + i;
+        text_print(text,
+                   "#define %s_IN%zu_HOP %" PRId64
+                   "     /* new steps that a run takes along dimension %d; the "
+                   "model's window has %" PRId64 " */\n",
+                   emitter->upper, signal->in, signal->hop, signal->axis,
+                   signal->window);
+    }
+    if (graph->signal.n)
+        text_print(text,
+                   "#define %s_FULL_RUNS %" PRId64
+                   "     /* from this run after a reset on a result is of "
+                   "nothing but steps that were given */\n",
+                   emitter->upper, graph->signal_runs);
+}
+
 Text interface_facts(const Emitter *emitter)
 {
     const Values inputs = inputs_of(emitter);
@@ -187,6 +208,7 @@ Text interface_facts(const Emitter *emitter)
         put_facts(&text, emitter, &inputs, i);
     for (size_t i = 0; i < outputs.count; i++)
         put_facts(&text, emitter, &outputs, i);
+    put_signals(&text, emitter);
     return text;
 }
 

@@ -80,26 +80,6 @@ static const char *place_name(const Tensor *tensor, bool by_rows)
     return tensor->storage == STORE_ARENA ? "arena" : "caller";
 }
 
-/* Bytes of the arena that survive from run to run. */
-static json_t *state_facts(const Program *program)
-{
-    const Graph *graph = program->graph;
-    json_t *list = manifest_made(json_array());
-    for (size_t i = 0; i < graph->state.n; i++) {
-        const State *state = graph->state.at + i;
-        const Tensor *input = graph->input.at[state->in];
-        json_t *object = manifest_made(json_object());
-        manifest_set(object, "input", json_integer((json_int_t)state->in));
-        manifest_set(object, "output", json_integer((json_int_t)state->out));
-        manifest_set(object, "offset", json_integer(input->offset));
-        if (program->plan.region.n)
-            manifest_set(object, "region", json_integer(input->region));
-        manifest_set(object, "bytes", json_integer(tensor_bytes(input)));
-        json_array_append_new(list, object);
-    }
-    return list;
-}
-
 static json_t *labels(const Graph *graph)
 {
     int64_t count;
@@ -365,6 +345,8 @@ static json_t *options(Arena *arena, const Program *program,
 {
     json_t *object = manifest_made(json_object());
     add_lists(arena, facts, object);
+    if (facts->stream && *facts->stream)
+        manifest_set(object, "stream", names(arena, facts->stream, false));
     manifest_set(object, "preserve_input",
                  json_boolean(program->plan.preserve_input));
     manifest_set(object, "family", json_string(program->family->name));
@@ -539,8 +521,7 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     manifest_key(manifest, "outputs",
                  values(program, graph->output.at, graph->out_numbers,
                         graph_results(graph)));
-    if (graph->state.n)
-        manifest_key(manifest, "states", state_facts(program));
+    manifest_kept(manifest, program);
 }
 
 static int64_t write_steps(ManifestText *manifest, const Program *program,

@@ -24,6 +24,7 @@ typedef struct ManifestFacts {
     const char *const *io;
     const char *const *state;
     const char *const *preprocess;
+    const char *const *stream;
     const char *const *shaping; /* options that decide what the code is */
     const Map *kept;            /* results that are not folded; NULL: none */
     /* of each variant but the first (ir/lengths.h) its `dim` */
@@ -77,6 +78,8 @@ void manifest_symbols(json_t *object, const Program *program,
                       const Tensor *tensor);
 void manifest_lengths(ManifestText *manifest, const Program *program,
                       const ManifestFacts *facts);
+/* The keys "states" and "stream", where there are any. */
+void manifest_kept(ManifestText *manifest, const Program *program);
 
 /* A key with its value on one line (taken over), or with a list of elements, each on its own. */
 void manifest_key(ManifestText *manifest, const char *key, json_t *value);

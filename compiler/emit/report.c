@@ -236,6 +236,27 @@ static void steps(Text *text, const Program *program)
     }
 }
 
+static void signals(Text *text, const Graph *graph)
+{
+    for (size_t i = 0; i < graph->signal.n; i++) {
+        const Signal *signal = graph->signal.at + i;
+        text_put(text, i ? "          " : "stream    ");
+        text_cut(text, graph->input.at[signal->in]->name, 30);
+        text_print(text,
+                   ": a run takes %" PRId64
+                   " new steps along dimension %d, the model's window has "
+                   "%" PRId64 "%s\n",
+                   signal->hop, signal->axis, signal->window,
+                   signal->endless ? "; endless" : "");
+    }
+    if (graph->signal.n)
+        text_print(text,
+                   "          %" PRId64
+                   " runs fill it; steps of the past are kept in %zu states\n",
+                   graph->signal_runs,
+                   graph_results(graph) - graph_own_results(graph));
+}
+
 static void states(Text *text, const Program *program)
 {
     const StateOffers offers = state_offers(program->graph);
@@ -261,6 +282,7 @@ Text report_text(const Program *program, const char *name)
     lengths(&text, program->lengths);
     values(&text, program, "output", program->graph->output.at,
            graph_results(program->graph));
+    signals(&text, program->graph);
     if (!program->lengths)
         states(&text, program);
     peak(&text, program);

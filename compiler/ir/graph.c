@@ -220,6 +220,32 @@ size_t graph_dims_place(const Graph *graph, size_t i)
     return at;
 }
 
+static size_t streamed_states(const Graph *graph)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < graph->state.n; i++)
+        found += graph->state.at[i].streamed;
+    return found;
+}
+
+size_t graph_own_inputs(const Graph *graph)
+{
+    return graph->input.n - streamed_states(graph);
+}
+
+size_t graph_own_results(const Graph *graph)
+{
+    return graph_results(graph) - streamed_states(graph);
+}
+
+const Signal *graph_signal(const Graph *graph, size_t i)
+{
+    for (size_t k = 0; k < graph->signal.n; k++)
+        if (graph->signal.at[k].in == i)
+            return graph->signal.at + k;
+    return NULL;
+}
+
 IoForm graph_in_form(const Graph *graph, size_t i)
 {
     return graph->in_form ? graph->in_form[i] : IO_CALLER;

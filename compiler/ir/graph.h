@@ -196,7 +196,18 @@ typedef struct Function {
 /* Result `out` of a run is input `in` of the next one: places in Graph.output and Graph.input. */
 typedef struct State {
     size_t out, in;
+    bool streamed; /* of --stream: the model's file knows nothing of it */
 } State;
+
+/* An input of which a run takes only the new steps: places of Graph.input. */
+typedef struct Signal {
+    size_t in;
+    int axis;
+    int64_t hop;    /* steps of a run */
+    int64_t window; /* steps of the model's own input; set by pass_stream() */
+    bool
+        endless; /* the signal goes on where a window ends: nothing is padded there */
+} Signal;
 
 struct Graph {
     Arena *arena;
@@ -236,7 +247,14 @@ struct Graph {
     const IoForm *in_form,
         *out_form; /* of the root: where its inputs and its results lie; NULL:
                                          all with the caller */
-    VEC(State) state; /* of the root: in the order of the command line */
+    VEC(State) state;   /* of the root: in the order of the command line */
+    VEC(Signal) signal; /* of the root: likewise */
+    /* of the root, with signals: from that run on all that a result is made of has been there; of
+     * each result by how many steps of the first signal it lags behind the newest one */
+    int64_t signal_runs;
+    const int64_t *signal_delay;
+    int64_t
+        signal_given; /* hops that a run of this process has; set by cli/hops.c */
 };
 
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);
@@ -284,6 +302,12 @@ bool graph_is_output(const Graph *graph, const Tensor *tensor);
  * dynamic result i. */
 size_t graph_results(const Graph *graph);
 size_t graph_dims_place(const Graph *graph, size_t i);
+/* The inputs and the results that the model's file has: the first ones; behind them those that
+ * keep steps of a signal from run to run. */
+size_t graph_own_inputs(const Graph *graph);
+size_t graph_own_results(const Graph *graph);
+/* The signal that input i is; NULL: none. */
+const Signal *graph_signal(const Graph *graph, size_t i);
 /* Where input i and output i of the root lie; and a tensor's shape as the model has it. */
 IoForm graph_in_form(const Graph *graph, size_t i);
 IoForm graph_out_form(const Graph *graph, size_t i);

@@ -21,6 +21,9 @@ typedef Recipe *ConstantFn(Node *n);
 typedef bool AxesFn(const Node *n, int k, int *to);
 /* Which axis of operand k goes with an axis of the results, for computing pieces: ops/cut.h. */
 typedef int CutFn(const Node *node, int axis, int k);
+/* How it goes along an axis of operand k, step by step: ops/steps.h. */
+typedef struct Stepping Stepping;
+typedef bool StepsFn(const Node *node, int k, int axis, Stepping *steps);
 /* One element of the result from one element of each of n operands, in float64. */
 typedef double ScalarFn(int n, const double *x);
 
@@ -126,7 +129,8 @@ struct OpRow {
     AxesFn *axes;     /* NULL: sizes known only at run time do not pass */
     RelayoutRule relayout;
     QuantizedForm quantized;
-    CutFn *cut; /* NULL: as OP_ELEMENTWISE says, or not at all */
+    CutFn *cut;     /* NULL: as OP_ELEMENTWISE says, or not at all */
+    StepsFn *steps; /* NULL: along the axes that it may be cut along */
     /* the operator that makes one result of those of pieces that it goes through; NULL: none */
     const char *join;
     /* the names that ONNX and ONNX Runtime know for it in any version, a blank between them */

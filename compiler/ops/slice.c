@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "ops/ranges.h"
+#include "ops/steps.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/pick.h"
@@ -341,6 +342,16 @@ static bool pad_spec(const Node *node, PadSpec *spec)
         spec->before[axis] = pads[i];
         spec->after[axis] = pads[axes_count + i];
     }
+    return true;
+}
+
+bool pad_amounts(const Node *node, int64_t *before, int64_t *after)
+{
+    PadSpec spec;
+    if (!pad_spec(node, &spec))
+        return false;
+    memcpy(before, spec.before, sizeof spec.before);
+    memcpy(after, spec.after, sizeof spec.after);
     return true;
 }
 

@@ -32,6 +32,7 @@ static void refuse_options(const Compile *compile)
     } refused[] = {
         { "--io", options->io && *options->io },
         { "--state", options->state && *options->state },
+        { "--stream", options->stream && *options->stream },
         { "--preserve-input", options->preserve_input },
         { "--slices", options->slices },
         { "--threads", options->threads != NULL },

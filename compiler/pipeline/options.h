@@ -45,7 +45,8 @@ typedef struct Options {
     const char **expect;
     const char **io;
     const char **preprocess;
-    const char **state; /* OUT=IN */
+    const char **state;  /* OUT=IN */
+    const char **stream; /* INPUT:AXIS:HOP */
     const char **region;
     const char **pin;
     const char **shaping; /* those given that decide what the code is */

@@ -8,6 +8,7 @@
 #include "pipeline/lengths.h"
 #include "pipeline/overrides.h"
 #include "pipeline/rewrite.h"
+#include "pipeline/streams.h"
 
 static void read_graph(Compile *compile)
 {
@@ -25,6 +26,7 @@ static void read_graph(Compile *compile)
     cut_graph(compile);
     override_inputs(compile->graph, options);
     io_forms(compile->graph, options);
+    streams_find(compile->graph, options);
     graph_sort(compile->graph);
 }
 
@@ -58,6 +60,7 @@ static const Graph *whole_graph(Compile *compile)
     whole.to = NULL;
     whole.io = NULL;
     whole.state = NULL;
+    whole.stream = NULL;
     whole.preprocess = NULL;
     whole.hash_model = 0;
     whole.dump_after = "infer";

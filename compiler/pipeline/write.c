@@ -91,6 +91,7 @@ ManifestFacts manifest_facts(Compile *compile)
         .io = options->io,
         .preprocess = options->preprocess,
         .state = options->state,
+        .stream = options->stream,
         .shaping = options->shaping,
     };
 }

@@ -522,6 +522,8 @@ static void read_optional(const Reader *options, Claim *claim)
         claim->preprocess = texts(options, "preprocess");
     if (has(options, "kept"))
         claim->kept = texts(options, "kept");
+    if (has(options, "stream"))
+        claim->stream = texts(options, "stream");
 }
 
 static void read_options(const Reader *reader, Claim *claim)

@@ -65,6 +65,7 @@ struct Claim {
         **state;             /* ended by NULL */
     const char **preprocess; /* likewise; NULL: none */
     const char **kept;       /* likewise */
+    const char **stream;     /* likewise */
     const Family *family;
     bool narrow;   /* weights are stored in the type of the file */
     bool winograd; /* those of 3x3 convolutions may be transformed */

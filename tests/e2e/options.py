@@ -291,6 +291,7 @@ EXPERIMENTS = {
     'io': layout,
     'preprocess': lambda b, c: (b.words(c) + {'check': ['--max-arena', '1M'], 'dump': ['--after', 'infer']}.get(c, []), ['--preprocess', 'uint8,scale=1/255']),
     'state': lambda b, c: (b.words(c, b.two, [b.x, b.x]) + {'run': ['--arena-limit', '16'], 'check': ['--max-arena', '16']}.get(c, []), ['--state', 'y=a']),
+    'stream': lambda b, c: (b.words(c, b.image_model, [b.small_image]) + {'check': ['--max-arena', '1M'], 'dump': ['--after', 'widen']}.get(c, []), ['--stream', 'x:2:1']),
     'preserve-input': preserve,
     'slices': slices,
     'threads': threads,
@@ -359,7 +360,7 @@ def pair(t, b, command, option):
         if plain[0] == 0 and given[0] not in (0, 64):
             t.ok(name + ': a failure writes nothing', not given[3], sorted(given[3]))
         return
-    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'threads': '2', 'region': 'a:1M', 'effort': '2', 'top': '2', 'counter': '2', 'key': '2', 'rtol': '1', 'atol': '1', 'preprocess': 'uint8'}
+    values = {'target': 'cortex-m4', 'without': 'cse', 'shape': 'x=1x8', 'dim': 'N=1', 'batch': '2', 'threads': '2', 'region': 'a:1M', 'effort': '2', 'top': '2', 'counter': '2', 'key': '2', 'rtol': '1', 'atol': '1', 'preprocess': 'uint8', 'stream': '0:1'}
     value = values.get(option['name'], option.get('values', [EXAMPLE.get(option['kind'])])[0])
     words = ['--' + option['name']] + ([value] if 'value' in option else [])
     status, text, message, files = b.run(b.words(command) + words)
