@@ -36,7 +36,9 @@ enum {
 };
 
 /* Where a tensor lies: rows in a ring. A whole tensor is a ring with cap == its rows.
- * Row r begins `off + (r % cap) * row` bytes into base. */
+ * Row r begins `off + (r % cap) * row` bytes into base. With INLAY_ROW_SLOTS, which the source of a
+ * model that needs it defines, rows may also have been dealt slots of a pool that the rings of a
+ * stream share: row r then begins `off + slot[r] * unit` bytes into base, and cap is all rows. */
 typedef struct inlay_ref {
     size_t off; /* bytes from the base to row 0 */
     /* bytes from one row to the next; unused where the tensor is one unit */
@@ -46,6 +48,10 @@ typedef struct inlay_ref {
     int32_t pix;
     /* index of the base pointer; INLAY_NONE: the operand is left out */
     int32_t base;
+#ifdef INLAY_ROW_SLOTS
+    uint32_t unit;        /* bytes, a multiple of 4 */
+    const uint16_t *slot; /* of each row; NULL: a ring */
+#endif
 } inlay_ref;
 
 #define INLAY_NONE (-1)
@@ -125,13 +131,35 @@ static inline void *inlay_at(void *const *base, const inlay_step *s, int i)
                        : (void *)((unsigned char *)base[r->base] + r->off);
 }
 
+/* Do the rows lie in slots? A kernel that makes several rows in a call may go through them in any
+ * order: no row that it writes lies over one that it reads. */
+static inline int inlay_is_dealt(const inlay_ref *f)
+{
+#ifdef INLAY_ROW_SLOTS
+    return f->slot != NULL;
+#else
+    (void)f;
+    return 0;
+#endif
+}
+
+/* Bytes from `off` to row r. */
+static inline size_t inlay_row_at(const inlay_ref *f, int32_t r)
+{
+#ifdef INLAY_ROW_SLOTS
+    if (f->slot)
+        return (size_t)f->slot[r] * f->unit;
+#endif
+    return (size_t)(r % f->cap) * f->row;
+}
+
 /* Row r of operand i. */
 static inline void *inlay_row(void *const *base, const inlay_step *s, int i,
                               int32_t r)
 {
     const inlay_ref *f = s->ref + i;
     return (void *)((unsigned char *)base[f->base] + f->off +
-                    (size_t)(r % f->cap) * f->row);
+                    inlay_row_at(f, r));
 }
 
 #if defined __GNUC__

@@ -120,7 +120,7 @@ static inline int inlay_check_row(const inlay_model *m, void *const *base,
 {
     const uint32_t n = r->part ? r->part : r->row;
     const uint32_t step = r->part ? r->pitch : r->row;
-    const size_t begin = f->off + (size_t)(i % f->cap) * f->row;
+    const size_t begin = f->off + inlay_row_at(f, i);
     uint32_t *tags = inlay_check_tags(m, f->base) + begin;
     const uint32_t at = r->at + (uint32_t)i * r->row;
     uint32_t k;

@@ -160,6 +160,8 @@ static void put_block_name(Text *text, const Program *program,
                            const Block *block)
 {
     put_escaped(text, block_name(program, block));
+    if (block->pool)
+        text_put(text, " (a pool with rows of others)");
     if (block->ring)
         text_print(text, " (ring of %d rows)", block->ring);
 }

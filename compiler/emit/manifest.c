@@ -209,6 +209,8 @@ static json_t *block_facts(Arena *arena, const PeakBlock *peak)
     manifest_set(object, "role", json_string(peak_role_name(peak->role)));
     if (block->ring)
         manifest_set(object, "rows", json_integer(block->ring));
+    if (block->pool)
+        manifest_set(object, "pool", json_true());
     return object;
 }
 

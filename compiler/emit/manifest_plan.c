@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The plan in the manifest. Addresses: a tensor lies at "offset" of its storage, row r of an
- * operand at offset + at + (r % ring) * row, its pixels "pixel" elements apart. */
+ * operand at offset + at + (r % ring) * row, or at + rows[r] * unit where it has "slots"; its
+ * pixels "pixel" elements apart. */
 #include "emit/manifest.h"
 
 #include "base/size.h"
@@ -51,6 +52,18 @@ static void put_storage(json_t *json, const ManifestPlan *l,
         manifest_set(json, "region", integer(tensor->region));
 }
 
+/* Where the rows lie in the pool that begins where the tensor lies. */
+static json_t *slots_of(const RowSlots *slots)
+{
+    json_t *json = manifest_made(json_object());
+    json_t *rows = manifest_made(json_array());
+    for (int32_t r = 0; r < slots->rows; r++)
+        json_array_append_new(rows, manifest_made(integer(slots->slot[r])));
+    manifest_set(json, "unit", integer(slots->unit));
+    manifest_set(json, "rows", rows);
+    return json;
+}
+
 static json_t *entry(const ManifestPlan *l, size_t i)
 {
     const Listed *listed = l->listed.at + i;
@@ -64,6 +77,8 @@ static json_t *entry(const ManifestPlan *l, size_t i)
     manifest_set(json, "bytes", integer(tensor_bytes(tensor)));
     const int64_t extent = operand_extent(listed->operand, tensor);
     manifest_set(json, "extent", integer(extent));
+    if (listed->operand->slots)
+        manifest_set(json, "slots", slots_of(listed->operand->slots));
     if (listed->operand->scratch)
         manifest_set(json, "scratch", json_true());
     manifest_set(json, "first", integer(listed->first));

@@ -36,6 +36,7 @@ static const OwnName own[] = {
     { "operands", NUMBERED },
     { "list", NUMBERED },
     { "own", NUMBERED },
+    { "slots", NUMBERED },
     /* templates/model_plan_check.h, emit/check_tables.c */
     { "check_rule", WHOLE },
     { "check_rules", WHOLE },

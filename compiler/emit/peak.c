@@ -201,7 +201,8 @@ static void advise_size(Arena *arena, Peak *peak, const Program *program)
     const Tensor *in = scalable_input(program, peak);
     bool rings = false;
     for (size_t i = 0; i < peak->block.n; i++)
-        rings |= peak->block.at[i].block->ring > 0;
+        rings |=
+            peak->block.at[i].block->ring > 0 || peak->block.at[i].block->pool;
     if (in)
         advise(arena, peak,
                arena_printf(arena,
@@ -326,7 +327,10 @@ static void put_block(Text *text, const PeakBlock *peak)
     const Block *block = peak->block;
     text_print(text, "  %12" PRId64 "  %-7s  ", block->bytes,
                peak_role_name(peak->role));
-    text_cut(text, peak->name, block->ring ? 40 : 50); /* 80 columns */
+    const bool some = block->ring || block->pool;
+    text_cut(text, peak->name, some ? 40 : 50); /* 80 columns */
+    if (block->pool)
+        text_put(text, " and others");
     if (block->ring)
         text_print(text, " (%d rows)", block->ring);
     text_put(text, "\n");

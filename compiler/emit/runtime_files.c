@@ -70,6 +70,7 @@ void runtime_add(RuntimeUse *use, const Emitter *emitter)
         tiles_of_step(program->step.at[i], &use->tiles);
     use->math = use->math || table_needs_math(emitter);
     use->slots = use->slots || has_slots(emitter);
+    use->dealt = use->dealt || table_has_slots(emitter);
 }
 
 enum { USES_OF_LINE = 6 };
@@ -126,6 +127,9 @@ Text runtime_includes(const RuntimeUse *use)
     if (use->math)
         text_put(&text, "#include <math.h>\n\n");
     put_tiles(&text, &use->tiles);
+    if (use->dealt)
+        text_put(&text, "/* Rings of a stream share a pool, in which rows have "
+                        "slots. */\n#define INLAY_ROW_SLOTS\n\n");
     for (size_t i = 0; i < use->file.n; i++)
         text_print(&text, "#include \"%s\"\n",
                    output_name(use->arena, use->file.at[i]));

@@ -249,8 +249,48 @@ Text table_params(Arena *arena, const Step *step)
 
 /* ---- operands ---- */
 
+static bool step_has_slots(const Step *step)
+{
+    for (int k = 0; k < step->n_operand; k++)
+        if (step->operand[k].slots)
+            return true;
+    return false;
+}
+
+static bool program_has_slots(const Program *program)
+{
+    for (size_t i = 0; i < program->step.n; i++)
+        if (step_has_slots(program->step.at[i]))
+            return true;
+    return false;
+}
+
+bool table_has_slots(const Emitter *emitter)
+{
+    Emitter own;
+    for (size_t v = 0; emitter_of_variant(emitter, v, &own); v++)
+        if (program_has_slots(own.program))
+            return true;
+    return false;
+}
+
+/* Tables of slots are named for the first operand whose rows have them. */
+static const char *slots_name(const Emitter *emitter, const RowSlots *slots)
+{
+    const Program *program = emitter->program;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        for (int k = 0; k < step->n_operand; k++)
+            if (step->operand[k].slots == slots)
+                return arena_printf(emitter->arena, "slots%d_%d",
+                                    emitter->first_step + step->index, k);
+    }
+    return NULL;
+}
+
 /* What tells the same place from another, for tables that are stored once. */
-static void put_place(Text *text, const Emitter *emitter, const inlay_ref *ref)
+static void put_place(Text *text, const Emitter *emitter, const inlay_ref *ref,
+                      const Operand *operand)
 {
     text_put(text, "{ ");
     if (ref->off)
@@ -260,7 +300,11 @@ static void put_place(Text *text, const Emitter *emitter, const inlay_ref *ref)
     text_print(text, ".cap = %d, ", ref->cap);
     if (ref->pix)
         text_print(text, ".pix = %d, ", ref->pix);
-    text_print(text, ".base = %s },", base_name(emitter, ref->base));
+    text_print(text, ".base = %s", base_name(emitter, ref->base));
+    if (operand && operand->slots)
+        text_print(text, ", .unit = %d, .slot = %s", operand->slots->unit,
+                   slots_name(emitter, operand->slots));
+    text_put(text, " },");
 }
 
 static void put_operand_note(Text *text, const Emitter *emitter,
@@ -284,6 +328,9 @@ static void put_operand_note(Text *text, const Emitter *emitter,
     if (operand->ring && operand->ring < operand->rows)
         text_print(text, ", a ring of %d of %d rows", operand->ring,
                    operand->rows);
+    if (operand->slots)
+        text_print(text, ", rows in slots of a pool of %" PRId64 " bytes",
+                   operand->slots->pool);
 }
 
 static Text operands_text(const Emitter *emitter, const Step *step, bool notes)
@@ -292,7 +339,7 @@ static Text operands_text(const Emitter *emitter, const Step *step, bool notes)
     text_put(&text, "");
     for (int k = 0; k < step->n_operand; k++) {
         text_put(&text, "    ");
-        put_place(&text, emitter, &step->operand[k].ref);
+        put_place(&text, emitter, &step->operand[k].ref, step->operand + k);
         if (notes) {
             text_put(&text, " /* ");
             put_operand_note(&text, emitter, step, k);
@@ -378,6 +425,31 @@ typedef struct StepWriter {
     StepTables made;
 } StepWriter;
 
+enum { SLOTS_OF_LINE = 16 };
+
+/* In units behind the begin of the pool. */
+static void put_slots(Text *text, const RowSlots *slots, const char *name)
+{
+    text_print(text, "static const uint16_t %s[] = {", name);
+    for (int32_t r = 0; r < slots->rows; r++)
+        text_print(text, "%s%u,", r % SLOTS_OF_LINE ? " " : "\n    ",
+                   slots->slot[r]);
+    text_put(text, "\n};\n\n");
+}
+
+/* The tables that are named for operands of the step. */
+static void add_slots(StepWriter *writer, const Step *step)
+{
+    const Emitter *emitter = writer->emitter;
+    for (int k = 0; k < step->n_operand; k++) {
+        const RowSlots *slots = step->operand[k].slots;
+        const char *own = arena_printf(emitter->arena, "slots%d_%d",
+                                       emitter->first_step + step->index, k);
+        if (slots && !strcmp(slots_name(emitter, slots), own))
+            put_slots(&writer->made.tables, slots, own);
+    }
+}
+
 static void put_fetch(Text *text, const Step *step, int params)
 {
     if (!step->fetch)
@@ -438,7 +510,7 @@ static void put_own(Text *text, const Emitter *emitter, const Step *step)
     text_print(text, "static const inlay_ref own%d[] = {\n", split.step);
     for (int32_t k = 0; k < others * split.operands; k++) {
         text_put(text, "    ");
-        put_place(text, emitter, split.own + k);
+        put_place(text, emitter, split.own + k, NULL);
         text_put(text, "\n");
     }
     text_put(text, "};\n\n");
@@ -449,6 +521,7 @@ static void add_steps(StepWriter *writer)
     const Program *program = writer->emitter->program;
     for (size_t i = 0; i < program->step.n; i++) {
         const Step *step = program->step.at[i];
+        add_slots(writer, step);
         add_step(writer, step);
         if (step->split)
             put_own(&writer->made.tables, writer->emitter, step);

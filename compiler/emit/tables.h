@@ -18,6 +18,8 @@ StepTables table_steps(const Emitter *emitter);
 Text table_params(Arena *arena, const Step *step);
 /* Do they name constants of <math.h>? */
 bool table_needs_math(const Emitter *emitter);
+/* Have rows of some operand slots in a pool? */
+bool table_has_slots(const Emitter *emitter);
 /* Which steps run together. */
 typedef struct SegmentTables {
     Text lists;

@@ -266,6 +266,8 @@ inlay_split program_split(Arena *arena, const Program *program, int32_t step)
 
 int64_t operand_extent(const Operand *operand, const Tensor *root)
 {
+    if (operand->slots)
+        return operand->slots->pool;
     if (operand->ring)
         return i64_mul(operand->ring, operand->row_bytes);
     return i64_add(tensor_bytes(root), operand->copied);
@@ -338,6 +340,8 @@ static inlay_ref address(const Program *program, const Operand *operand)
         .cap = operand->ring ? operand->ring : operand->rows,
         .pix = i32_checked(operand->pixel),
         .base = program_base(program, root),
+        .unit = operand->slots ? (uint32_t)operand->slots->unit : 0,
+        .slot = operand->slots ? operand->slots->slot : NULL,
     };
 }
 

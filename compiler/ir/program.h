@@ -53,6 +53,14 @@ typedef struct PixelRule {
     int32_t stride, pad, extent, tile;
 } PixelRule;
 
+/* Where the rows of a tensor lie within the pool that some rings of a stream share: row r begins
+ * slot[r] * unit bytes into it. */
+typedef struct RowSlots {
+    int32_t rows, unit; /* unit: bytes, a multiple of 4 */
+    int64_t pool;       /* bytes, of all that share it */
+    const uint16_t *slot;
+} RowSlots;
+
 typedef struct Operand {
     Tensor *tensor;   /* NULL: left out */
     bool write, read; /* an accumulator is both */
@@ -68,6 +76,7 @@ typedef struct Operand {
     const Rows *columns;
     int32_t rows; /* the tensor as rows; 1: one unit */
     int32_t ring; /* rows that exist at a time, set by the plan; 0: all */
+    const RowSlots *slots; /* NULL: its rows lie one after the other */
     int64_t row_bytes,
         pixel; /* bytes from row to row, elements from pixel to pixel (channels) */
     int64_t offset; /* bytes into the tensor (a concat part) */
@@ -157,6 +166,7 @@ typedef struct Block {
     int64_t offset, bytes;
     int32_t first, end;
     int32_t ring; /* rows that exist at a time; 0: all */
+    bool pool;    /* rows of other tensors of its stream lie in it, too */
     bool scratch;
 } Block;
 

@@ -10,6 +10,7 @@ static void reset_step(Step *step)
     step->backward = step->split = false;
     for (int k = 0; k < step->n_operand; k++) {
         step->operand[k].ring = 0;
+        step->operand[k].slots = NULL;
         step->operand[k].copied = 0;
     }
 }
@@ -65,14 +66,35 @@ static void set_directions(const Trial *trial, Program *program)
     }
 }
 
+/* Of each item, with memory of the program. */
+static const RowSlots **copy_slots(const Trial *trial, const Program *program)
+{
+    Arena *arena = program->graph->arena;
+    const Items *all = &trial->all;
+    const RowSlots **copies =
+        NEW_ARRAY(trial->arena, const RowSlots *, all->item.n + 1);
+    for (size_t i = 0; i < all->item.n; i++) {
+        const RowSlots *slots = all->item.at[i].slots;
+        if (!slots)
+            continue;
+        const size_t bytes = (size_t)slots->rows * sizeof *slots->slot;
+        RowSlots *copy = arena_copy(arena, slots, sizeof *slots);
+        copy->slot = arena_copy(arena, slots->slot, bytes);
+        copies[i] = copy;
+    }
+    return copies;
+}
+
 static void set_rings(const Trial *trial, Program *program)
 {
     const Items *all = &trial->all;
+    const RowSlots **slots = copy_slots(trial, program);
     for (size_t i = 0; i < all->touch.n; i++) {
         const Touch *touch = all->touch.at + i;
         Step *step = program->step.at[touch->step];
         const ptrdiff_t k = touch->operand - step->operand;
         step->operand[k].ring = touch_item(all, touch)->ring;
+        step->operand[k].slots = slots[touch->item];
     }
 }
 
@@ -177,6 +199,7 @@ static void list_blocks(const Trial *trial, Program *program)
             .offset = item->root->offset,
             .bytes = place->size,
             .ring = item->ring,
+            .pool = item->slots,
             .scratch = item->scratch,
         };
         if (!item->outside && !item->host)

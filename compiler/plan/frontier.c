@@ -15,6 +15,8 @@ enum { MOST_POINTS = 40 };
 typedef struct Point {
     const Program *form;
     int32_t pixels;
+    bool slots; /* rings share pools */
+    bool hosts; /* then: results go to the place of what they are made of */
     Items *all;
     Schedule schedule;
     int64_t cost;
@@ -107,6 +109,26 @@ static void try_form(Frontier *frontier, const Program *form, int32_t pixels)
     list_points(frontier, schedule_open(frontier->arena, all, opt), point);
 }
 
+/* The smallest schedule of a form that computes nothing twice, its rings sharing pools. */
+static void try_slots(Frontier *frontier, const Program *form, bool hosts)
+{
+    PlanOptions opt = options_of_points(frontier);
+    opt.hosts = hosts && plan_shares(&opt, form);
+    opt.slots = true;
+    opt.arena_limit = 0;
+    Point point = {
+        .form = form,
+        .pixels = STREAM_PIXELS,
+        .slots = true,
+        .hosts = hosts,
+        .all = NEW(frontier->arena, Items),
+    };
+    *point.all = items_find(frontier->arena, form, &opt);
+    point.schedule = schedule_find(frontier->arena, point.all, &opt);
+    point.cost = point.schedule.cost + form_cost(form);
+    VEC_PUSH(frontier->arena, &frontier->point, point);
+}
+
 static int by_work(const void *a, const void *b)
 {
     const Point *x = a;
@@ -180,6 +202,8 @@ static Trial plan_point(Frontier *frontier, const Point *point)
 {
     PlanOptions opt = options_of_points(frontier);
     opt.pixels = strips_of(&point->schedule) ? 1 : point->pixels;
+    opt.slots = point->slots;
+    opt.hosts = point->hosts;
     return frontier->plan(program_of(frontier, point), &opt,
                           point->schedule.peak);
 }
@@ -282,12 +306,22 @@ static bool has_short_rows(const Program *form)
     return false;
 }
 
+/* Tables of slots are for those who look for the last byte. */
+static bool takes_slots(const PlanOptions *opt)
+{
+    return (opt->arena_limit || opt->curve) && !opt->regions;
+}
+
 static void try_forms(Frontier *frontier, const Program *form, int forms)
 {
     for (int i = 0; i < forms; i++) {
         try_form(frontier, form + i, STREAM_PIXELS);
         if (has_short_rows(form + i))
             try_form(frontier, form + i, 1);
+        if (!takes_slots(frontier->opt))
+            continue;
+        try_slots(frontier, form + i, false);
+        try_slots(frontier, form + i, true);
     }
     keep_best(frontier);
     if (!frontier->opt->arena_limit && !frontier->opt->curve)

@@ -8,6 +8,8 @@ static int64_t own_bytes(const Trial *trial, const Item *item)
 {
     if (item->host)
         return 0;
+    if (item->slots)
+        return items_round(&trial->all, item->slots->pool);
     return item->ring ? items_round(&trial->all, item->ring * item->row_bytes)
                       : item->size;
 }

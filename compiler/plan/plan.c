@@ -91,7 +91,7 @@ static Trial plan_steps(const Program *given, const PlanOptions *opt,
     PlanOptions options = *opt;
     options.arena_limit = enough;
     options.walked = NULL;
-    options.hosts = plan_shares(opt, program);
+    options.hosts = plan_shares(opt, program) && (opt->hosts || !opt->slots);
     const Trial within = plan_schedule(program, &options, &missing);
     if (opt->level < PLAN_STREAM || !missing || !options.hosts)
         return within;
@@ -238,6 +238,72 @@ static const Program *compare_shared(Program *form, const PlanOptions *opt)
     return best;
 }
 
+/* How the rings of streams may share memory: rows in slots, and results in the place of what they
+ * are made of or not. */
+static PlanOptions slot_options(const PlanOptions *opt, const Program *program,
+                                bool hosts)
+{
+    PlanOptions options = *opt;
+    options.slots = true;
+    options.hosts = hosts && plan_shares(opt, program);
+    return options;
+}
+
+static bool has_hosts(const Trial *trial)
+{
+    for (size_t i = 0; i < trial->all.item.n; i++)
+        if (trial->all.item.at[i].host)
+            return true;
+    return false;
+}
+
+/* A form whose rings share pools. */
+typedef struct Dealt {
+    const Program *program; /* NULL: none is smaller */
+    bool hosts;
+} Dealt;
+
+/* Which of two forms needs least, and less than the plan whose rings lie apart. */
+static Dealt choose_dealt(const Program *form, const PlanOptions *opt,
+                          const Trial *rings)
+{
+    Dealt best = { 0 };
+    int64_t least = rings->plan.arena_size;
+    int64_t walks = plan_budget(opt).slot_walks;
+    const int ways = same_steps(form, form + 1) ? 2 : 4;
+    for (int way = 0; way < ways && !opt->regions; way++) {
+        const Program *program = form + way / 2;
+        const bool hosts = way % 2;
+        if (hosts && !has_hosts(rings))
+            continue;
+        PlanOptions options = slot_options(opt, program, hosts);
+        options.walks = &walks;
+        const int64_t peak = trial_peak(program, &options, least - 1);
+        if (peak >= least)
+            continue;
+        least = peak;
+        best = (Dealt){ program, hosts };
+    }
+    return best;
+}
+
+/* The plan of a form whose streams deal the rows of their rings slots of a pool, where it is
+ * smaller than one whose rings lie apart: tables, for which there must be a reason. */
+static Trial plan_slots(const Program *form, const PlanOptions *given,
+                        const Trial *rings)
+{
+    PlanOptions own = *given;
+    int64_t missing;
+    own.walked = walked_new(rings->arena, form->step.n);
+    const Dealt best = choose_dealt(form, &own, rings);
+    if (!best.program)
+        return *rings;
+    const Program *narrow = trial_narrow(best.program);
+    const PlanOptions options = slot_options(&own, narrow, best.hosts);
+    const Trial slots = plan_schedule(narrow, &options, &missing);
+    return is_smaller(&slots.plan, &rings->plan) ? slots : *rings;
+}
+
 static PlanLevel level_of(const PlanOptions *opt)
 {
     const bool curve = opt->arena_limit || opt->curve;
@@ -266,7 +332,8 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     }
     form[1] = form[0];
     form[0] = search_pairs(form, &lowest);
-    return plan_steps(compare_shared(form, &lowest), &opt, 0);
+    const Trial rings = plan_steps(compare_shared(form, &lowest), &opt, 0);
+    return plan_slots(form, &lowest, &rings);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)

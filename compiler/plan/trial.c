@@ -10,6 +10,23 @@ static Arena *scratch_of(const Program *program)
     return &program->graph->store->scratch;
 }
 
+/* The first of those that share the pool of a stream stands for it. */
+static void set_pool(Trial *trial, const Stream *stream)
+{
+    int32_t pool = -1;
+    for (size_t i = 0; i < stream->ring.n; i++) {
+        const Ring *ring = stream->ring.at + i;
+        Item *item = trial->all.item.at + ring->item;
+        item->slots = ring->slots;
+        if (!ring->slots)
+            continue;
+        item->ring = 0;
+        item->host = pool + 1;
+        if (pool < 0)
+            pool = ring->item;
+    }
+}
+
 static void set_rings(Trial *trial, const Stream *stream)
 {
     for (size_t i = 0; i < stream->ring.n; i++) {
@@ -31,8 +48,10 @@ static void take_schedule(Trial *trial)
         const Slot *slot = schedule->slot.at + i;
         for (int32_t k = slot->first; k < slot->end; k++)
             trial->slot_of[k] = i;
-        if (slot->stream)
-            set_rings(trial, slot->stream);
+        if (!slot->stream)
+            continue;
+        set_rings(trial, slot->stream);
+        set_pool(trial, slot->stream);
     }
 }
 

@@ -68,6 +68,19 @@ int64_t home_of(const Check *check, const Tensor *root)
            root->offset;
 }
 
+static bool is_dealt(const Operand *operand)
+{
+    return operand->ref.slot != NULL;
+}
+
+/* Bytes from where the tensor lies to its row. */
+static int64_t row_place(const inlay_ref *ref, int32_t row)
+{
+    if (ref->slot)
+        return ref->slot[row] * (int64_t)ref->unit;
+    return row % ref->cap * (int64_t)ref->row;
+}
+
 Piece piece_of(const Operand *operand, int32_t row)
 {
     int64_t at;
@@ -78,12 +91,11 @@ Piece piece_of(const Operand *operand, int32_t row)
     const int64_t row_bytes = operand->row_bytes;
     const int64_t own = i64_min(row_bytes, tensor_bytes(tensor) - first);
     const int64_t bytes = own + operand->copied;
-    const int64_t place = row % ref->cap;
     Piece piece = { .tag = tensor->id, .lane = lane, .own_row = row };
     if (operand->part)
         piece.lane_end = lane + operand->part * element_bits(operand) / 8;
     piece.begin = base_address(operand) + (int64_t)ref->off - lane;
-    piece.begin += place * (int64_t)ref->row;
+    piece.begin += row_place(ref, row);
     piece.end = piece.begin + bytes;
     piece.delta = first + row * row_bytes - piece.begin;
     if (row_bytes)
@@ -151,7 +163,7 @@ static bool joined(const Check *check, const Operand *operand, Range range,
                    Piece *piece)
 {
     const int32_t cap = operand->ref.cap;
-    if (range.hi - range.lo < 2 || operand->part ||
+    if (range.hi - range.lo < 2 || operand->part || is_dealt(operand) ||
         (int64_t)operand->ref.row != operand->row_bytes ||
         range.lo / cap != (range.hi - 1) / cap)
         return false;
@@ -241,7 +253,7 @@ Range rows_of(const Step *step, const Operand *operand, int32_t u)
 bool in_place(const Step *step, const Operand *out, const Operand *in)
 {
     if (!reuse_in_place(in->reuse) || in->ref.off != out->ref.off ||
-        out->part || in->part)
+        out->part || in->part || is_dealt(in) || is_dealt(out))
         return false;
     if (element_bits(out) == element_bits(in))
         return in->ref.cap == out->ref.cap;
@@ -264,7 +276,7 @@ static Range near(const Operand *operand, Range range, const Piece *piece)
 {
     const int32_t cap = operand->ref.cap;
     const int64_t pitch = (int64_t)operand->ref.row;
-    if (range.lo >= range.hi || !pitch ||
+    if (range.lo >= range.hi || !pitch || is_dealt(operand) ||
         range.lo / cap != (range.hi - 1) / cap)
         return range;
     const Piece first = piece_of(operand, range.lo);
@@ -333,15 +345,16 @@ static bool whole_apart(const Operand *w, const Operand *operand)
 }
 
 /* The rows of an operand that may not be overwritten yet when unit u of a call writes: a kernel
- * that does not say that it goes row by row reads all rows of a call to its end. */
-static Range rows_needed(const Check *check, const Step *step,
+ * that does not say that it goes row by row reads all rows of a call to its end, and so does any
+ * kernel where rows have slots. */
+static Range rows_needed(const Check *check, const Step *step, const Operand *w,
                          const Operand *operand, int32_t u)
 {
     Range range = rows_of(step, operand, u);
     const Range first = rows_of(step, operand, check->first);
     if (operand->write)
         return range;
-    if (operand->reuse != REUSE_NONE)
+    if (operand->reuse != REUSE_NONE && !is_dealt(w) && !is_dealt(operand))
         return range;
     if (first.lo < range.lo)
         range.lo = first.lo;
@@ -365,7 +378,7 @@ bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
             Range range = { 0, o->ref.cap };
             if (!whole) {
                 written = rows_of(step, w, u);
-                range = rows_needed(check, step, o, u);
+                range = rows_needed(check, step, w, o, u);
             }
             if (!apart(check, w, written, o, range))
                 return false;

@@ -34,7 +34,8 @@ static bool check_step(Check *check, const Step *s)
     for (int k = 0; k < s->n_operand;
          k++) /* kernels go through the rows of a call more than once */
         if (watched(s->operand + k) &&
-            s->operand[k].ref.cap < s->operand[k].rows)
+            (s->operand[k].ref.cap < s->operand[k].rows ||
+             s->operand[k].ref.slot))
             return object(check, s->operand + k,
                           "is a ring for a step that runs as a whole");
     check->made[s->index] = 0;
@@ -133,6 +134,18 @@ static bool check_entry(Check *check, const Segment *segment, int32_t e)
     return check_place(check, step);
 }
 
+/* Kernels look for the slot of row r at r, or at r modulo the rows of a ring. */
+static bool check_slots(Check *check, const Step *step)
+{
+    check->step = step;
+    for (int k = 0; k < step->n_operand; k++) {
+        const Operand *operand = step->operand + k;
+        if (operand->ref.slot && operand->ref.cap != operand->rows)
+            return object(check, operand, "is a ring and has slots");
+    }
+    return true;
+}
+
 static bool check_stream(Check *check, const Segment *segment)
 {
     const int64_t state = check->program->plan.state;
@@ -143,8 +156,12 @@ static bool check_stream(Check *check, const Segment *segment)
     if (state < 0 || end > program_region_size(check->program, 0))
         return object(check, NULL, "the row counters leave the arena");
     shadow_write(&check->shadow, state, end, 0, TAG_STATE);
-    for (int32_t i = 0; i < segment->count; i++)
+    for (int32_t i = 0; i < segment->count; i++) {
+        const Step *step = check->program->step.at[segment->first + i];
         check->made[segment->first + i] = 0;
+        if (!check_slots(check, step))
+            return false;
+    }
     for (int32_t e = 0; e < entries; e++)
         if (!check_entry(check, segment, e))
             return false;

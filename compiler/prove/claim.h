@@ -18,6 +18,7 @@ typedef enum ClaimAccess {
 typedef struct ClaimTensor {
     const char *storage; /* "arena", "input", "output" */
     int32_t slot;
+    const RowSlots *slots; /* NULL: none */
     int64_t offset, bytes, extent;
     bool scratch;
     int region; /* 0 where there are none */

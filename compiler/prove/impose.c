@@ -253,6 +253,27 @@ static int64_t copied_bytes(const Claim *claim, const Tensor *root)
     return claim->threads ? i64_mul(each, claim->threads) - bytes : 0;
 }
 
+/* A multiple of 4 bytes: kernels count the slots of numbers in numbers. */
+enum { UNIT_OF_SLOTS = 4 };
+
+static void match_slots(const Imposer *imposer, Operand *o,
+                        const RowSlots *slots, const Tensor *root)
+{
+    o->slots = slots;
+    if (!slots)
+        return;
+    same(imposer, "rows in slots", slots->rows, o->rows);
+    if (root->storage != STORE_ARENA)
+        contradict(imposer, "has slots outside of the arena");
+    if (slots->unit % UNIT_OF_SLOTS)
+        contradict(imposer, "has slots of a size that kernels do not know");
+    if (o->ring)
+        contradict(imposer, "is a ring and has slots");
+    for (int32_t r = 0; r < slots->rows; r++)
+        if (slots->slot[r] * (int64_t)slots->unit + o->row_bytes > slots->pool)
+            contradict(imposer, "has a slot beyond its pool");
+}
+
 static void match_ring(const Imposer *imposer, Operand *o,
                        const ClaimOperand *c, const Tensor *root)
 {
@@ -260,6 +281,7 @@ static void match_ring(const Imposer *imposer, Operand *o,
     if (c->ring && root->storage != STORE_ARENA)
         contradict(imposer, "is a ring outside of the arena");
     o->ring = c->ring;
+    match_slots(imposer, o, tensor->slots, root);
     if (o->scratch && tensor->extent != tensor_bytes(root))
         o->copied = copied_bytes(imposer->claim, root);
     same(imposer, "extent", tensor->extent, operand_extent(o, root));

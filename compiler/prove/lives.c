@@ -173,6 +173,36 @@ static void judge_guests(const Lives *lives)
     }
 }
 
+/* Of the tensors that share a pool one stands for all of them. */
+static void judge_pool(Lives *lives, const Operand *operand,
+                       const Operand **first)
+{
+    int64_t at;
+    int64_t first_at;
+    if (!operand->slots)
+        return;
+    const Tensor *tensor = owner_of(operand, &at);
+    if (!*first)
+        *first = operand;
+    const Tensor *standing = owner_of(*first, &first_at);
+    Life *life = life_of(lives, operand);
+    if (life && standing != tensor && standing->offset == tensor->offset)
+        life->guest = true;
+}
+
+static void judge_pools(Lives *lives)
+{
+    for (size_t s = 0; s < lives->slot.n; s++) {
+        const Slot *slot = lives->slot.at + s;
+        const Operand *first = NULL;
+        for (int32_t i = slot->first; slot->stream && i < slot->end; i++) {
+            const Step *step = lives->program->step.at[i];
+            for (int k = 0; k < step->n_operand; k++)
+                judge_pool(lives, step->operand + k, &first);
+        }
+    }
+}
+
 static void keep_input(Lives *lives, const Tensor *tensor)
 {
     Life *life = lives->life + tensor->id;
@@ -228,6 +258,7 @@ Lives lives_find(Arena *arena, const Program *program)
         lives.life[i].elementwise = true;
     judge_reads(&lives);
     judge_guests(&lives);
+    judge_pools(&lives);
     return lives;
 }
 

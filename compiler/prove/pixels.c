@@ -32,12 +32,16 @@ bool goes_by_pixels(const Step *step, int32_t u)
     const Operand *y = step->operand;
     if (step->n_out != 1 || !watched(y) || !by_row(step, y) || !whole_pixels(y))
         return false;
+    if (y->ref.slot)
+        return false;
     const Piece written = piece_of(y, u);
     bool any = false;
     for (int k = step->n_out; k < step->n_operand; k++) {
         const Operand *x = step->operand + k;
         if (!watched(x) || !x->pixels.tile || in_place(step, y, x))
             continue;
+        if (x->ref.slot)
+            return false;
         if (!whole_pixels(x))
             return false;
         any |= reads_over(step, x, u, &written);

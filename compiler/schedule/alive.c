@@ -110,15 +110,31 @@ static void count_rows_of(Finder *finder, const Touch *touch)
     }
 }
 
+/* Rows that a window has in common with the next one stay between the two. */
+static void count_kept(Finder *finder, const Touch *touch)
+{
+    const RowRule *rule = &touch->operand->rule;
+    int32_t *kept = finder->least_kept + touch->item;
+    const int32_t rows = touch_item(finder->all, touch)->rows;
+    if (touch->operand->write || rule->kind != ROWS_WINDOW)
+        return;
+    const int64_t common = rule->extent - (int64_t)rule->stride;
+    *kept = (int32_t)i64_max(*kept, i64_min(common, rows));
+}
+
 /* The most rows that a unit reads: so many at least a ring has. */
 static void count_rows(Finder *finder)
 {
     const Items *all = finder->all;
     finder->least_rows = NEW_ARRAY(finder->arena, int32_t, all->item.n + 1);
-    for (size_t i = 0; i < all->item.n; i++)
+    finder->least_kept = NEW_ARRAY(finder->arena, int32_t, all->item.n + 1);
+    for (size_t i = 0; i < all->item.n; i++) {
         finder->least_rows[i] = 1;
-    for (size_t k = 0; k < all->touch.n; k++)
+    }
+    for (size_t k = 0; k < all->touch.n; k++) {
         count_rows_of(finder, all->touch.at + k);
+        count_kept(finder, all->touch.at + k);
+    }
 }
 
 /* Bytes that the step's result saves by lying over an input. */

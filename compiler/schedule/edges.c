@@ -15,10 +15,19 @@ typedef struct Range {
     int64_t inside; /* what items made and used within it take at least */
 } Range;
 
-/* What the items that step `first` makes take at least inside a stream up to `to`: the rows of a
- * window, or all of them. */
+/* By item: rows of a window, or, where rings share a pool, those that windows have in common. */
+static const int32_t *least_rows(const Finder *finder)
+{
+    if (finder->slots)
+        return finder->least_kept;
+    return finder->least_rows;
+}
+
+/* What the items that step `first` makes take at least inside a stream up to `to`: some rows, or
+ * all of them. */
 static int64_t least_inside(const Finder *finder, int32_t first, int32_t to)
 {
+    const int32_t *least = least_rows(finder);
     const Touch *end = touch_end(finder->all, first);
     int64_t bytes = 0;
     for (const Touch *touch = touch_begin(finder->all, first); touch < end;
@@ -27,8 +36,7 @@ static int64_t least_inside(const Finder *finder, int32_t first, int32_t to)
         if (!touch->operand->write || it->scratch || it->first != first ||
             it->end > to || (it->lent && it->lent <= to))
             continue;
-        bytes += it->whole ? it->size
-                           : finder->least_rows[touch->item] * it->row_bytes;
+        bytes += it->whole ? it->size : least[touch->item] * it->row_bytes;
     }
     return bytes;
 }
@@ -65,7 +73,7 @@ static Ring *ring_of(Finder *finder, Stream *stream, int32_t item)
     for (size_t i = 0; i < stream->ring.n; i++)
         if (stream->ring.at[i].item == item)
             return stream->ring.at + i;
-    VEC_PUSH(finder->arena, &stream->ring, ((Ring){ item, 1, -1 }));
+    VEC_PUSH(finder->arena, &stream->ring, ((Ring){ item, 1, -1, NULL }));
     return stream->ring.at + stream->ring.n - 1;
 }
 

@@ -41,6 +41,7 @@ typedef struct Finder {
     const Items *all;
     const PlanOptions *opt;
     bool streams, overlap; /* by the options' level */
+    bool slots;            /* rings of streams may share a pool */
     int32_t pixels;        /* that streams make in a call at least */
     int32_t steps;
     int64_t *alive;                  /* bytes alive between steps k - 1 and k */
@@ -49,6 +50,8 @@ typedef struct Finder {
     int64_t *layer;                  /* peak of step k run by itself */
     int64_t *cost;       /* of step k in a stream; -1: it cannot be in one */
     int32_t *least_rows; /* of an item: fewer no ring of it has */
+    /* of an item: fewer are never alive, where rings share a pool */
+    int32_t *least_kept;
     VEC(Edge) edge;
     VEC(StripEdge) strip;
     /* Those that end at k: edge[into[k]] .. edge[into_end[k] - 1]. */

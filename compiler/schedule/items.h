@@ -40,7 +40,9 @@ typedef struct Item {
      * item's place: 1 + that step, 0: none does */
     int32_t lent;
     int32_t ring; /* rows that exist at a time; 0: all */
-    /* 1 + the item at whose place it lies; 0: it has its own */
+    /* where its rows lie in the pool of its stream; NULL: one after the other */
+    const RowSlots *slots;
+    /* 1 + the item at whose place it lies, or which stands for their pool; 0: it has its own */
     int32_t host;
 } Item;
 

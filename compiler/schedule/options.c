@@ -18,6 +18,7 @@ PlanBudget plan_budget(const PlanOptions *opt)
         .slot_order = scaled(opt, 10000),
         .search = { scaled(opt, 800), scaled(opt, 120000) },
         .walks = scaled(opt, 1500000),
+        .slot_walks = scaled(opt, 200000),
         .curve_walks = scaled(opt, 20000000),
         .paths = scaled(opt, 20000000),
         .paths_of_step = scaled(opt, 200),

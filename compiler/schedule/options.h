@@ -68,6 +68,8 @@ typedef struct PlanOptions {
     bool join;
     /* streams may make results in the place of what they are made of */
     bool hosts;
+    /* rings of a stream may share a pool, in which each of their rows has a slot (deal.h) */
+    bool slots;
     bool strips; /* ranges may be computed in strips; schedule_under() only */
     Walked *walked; /* NULL: each schedule begins anew */
     /* unit visits that are left to all schedules together; NULL: each has its own */
@@ -89,6 +91,8 @@ typedef struct PlanBudget {
     PlanWork search; /* for each form of the steps */
     /* units made while streams are walked: of a schedule, of a curve */
     int64_t walks, curve_walks;
+    /* the same, of all schedules with slots that are only compared */
+    int64_t slot_walks;
     /* edges looked at in search of a path, and more for each step */
     int64_t paths, paths_of_step;
     /* ranges that may become streams: beyond, streams must be shorter */

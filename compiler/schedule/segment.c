@@ -10,11 +10,24 @@
 
 enum { NARROW_TURNS = 8, LEAST_REACH = 4 };
 
+/* Pins are of single tensors, and strips have narrow rings of their own. */
+static bool options_deal(const PlanOptions *opt)
+{
+    return opt->slots && !opt->pins && !opt->strips;
+}
+
+/* Most steps of a stream. */
+static int32_t reach_of(const PlanBudget *budget, int32_t steps)
+{
+    const int64_t edges_of_step = budget->edges / (steps + 1);
+    const int64_t most = i64_min(STREAM_STEPS, edges_of_step);
+    return (int32_t)i64_max(LEAST_REACH, most);
+}
+
 Finder *schedule_open(Arena *a, const Items *all, const PlanOptions *opt)
 {
     const PlanBudget budget = plan_budget(opt);
     const int32_t steps = (int32_t)all->program->step.n;
-    const int64_t edges_of_step = budget.edges / (steps + 1);
     Finder *finder = NEW(a, Finder);
     *finder = (Finder){
         .arena = a,
@@ -22,12 +35,12 @@ Finder *schedule_open(Arena *a, const Items *all, const PlanOptions *opt)
         .opt = opt,
         .streams = opt->level >= PLAN_STREAM,
         .overlap = opt->level >= PLAN_OVERLAP,
+        .slots = options_deal(opt),
         .pixels = opt->pixels ? opt->pixels : STREAM_PIXELS,
         .steps = steps,
         .walking = budget.curve_walks,
         .looking = budget.paths + budget.paths_of_step * steps,
-        .reach =
-            (int32_t)i64_max(LEAST_REACH, i64_min(STREAM_STEPS, edges_of_step)),
+        .reach = reach_of(&budget, steps),
     };
     finder->best = NEW_ARRAY(a, Best, steps + 1);
     finder->changed = NEW_ARRAY(a, bool, steps + 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a stream takes is known when it was walked, here or in another schedule. */
 #include "base/size.h"
+#include "schedule/deal.h"
 #include "schedule/finder.h"
 #include "schedule/overlap.h"
 
@@ -33,6 +34,29 @@ static void take_stream(Finder *finder, Edge *edge, Stream *stream)
     edge->stream = stream;
 }
 
+/* Rings may take so much more than a pool of their rows. */
+enum { RINGS_OF_POOL = 2 };
+
+/* The stream, its rings in one pool where that is smaller. */
+static bool walk_stream(const Finder *finder, const Edge *edge, bool backward,
+                        int32_t pixels, int64_t most, int64_t *budget,
+                        Stream *stream)
+{
+    const bool slots = finder->slots && !edge->strip;
+    int64_t most_rings = most;
+    if (slots)
+        most_rings =
+            most < NEVER / RINGS_OF_POOL ? RINGS_OF_POOL * most : NEVER;
+    if (!stream_walk(finder->arena, finder->all, edge->from, edge->to, backward,
+                     pixels, most_rings, budget, stream))
+        return false;
+    if (slots) {
+        *budget -= stream->calls;
+        deal_rows(finder->arena, finder->all, stream, most);
+    }
+    return true;
+}
+
 /* Walks a stream in both directions; the better one stays. True: a walk stopped because it went
  * beyond `most`. */
 static bool walk_ways(Finder *finder, Edge *edge, int64_t most, int64_t *budget)
@@ -42,9 +66,8 @@ static bool walk_ways(Finder *finder, Edge *edge, int64_t most, int64_t *budget)
     edge->bytes = NEVER;
     for (int way = 0; way < ways; way++) {
         Stream *stream = NEW(finder->arena, Stream);
-        const bool walked =
-            stream_walk(finder->arena, finder->all, edge->from, edge->to,
-                        way == 1, finder->pixels, most, budget, stream);
+        const bool walked = walk_stream(finder, edge, way == 1, finder->pixels,
+                                        most, budget, stream);
         if (!walked && !stream->beyond)
             break;
         beyond |= !walked;
@@ -117,11 +140,11 @@ static Stream *join_by(Finder *finder, const Stream *stream, int32_t pixels,
                        int64_t peak)
 {
     Stream *more = NEW(finder->arena, Stream);
+    const Edge edge = { .from = stream->first, .to = stream->end };
     int64_t budget = plan_budget(finder->opt).walks;
-    const bool walked =
-        joins(finder, stream, pixels) &&
-        stream_walk(finder->arena, finder->all, stream->first, stream->end,
-                    stream->backward, pixels, NEVER, &budget, more);
+    const bool walked = joins(finder, stream, pixels) &&
+                        walk_stream(finder, &edge, stream->backward, pixels,
+                                    NEVER, &budget, more);
     return walked && stream_peak(finder, more) <= peak ? more : NULL;
 }
 

@@ -18,6 +18,8 @@ typedef struct Ring {
     int32_t item, rows;
     /* an item in whose rows those of this one lie, of which they are made element by element; -1 */
     int32_t host;
+    /* where its rows lie in the pool of the stream (deal.h); NULL: one after the other */
+    const RowSlots *slots;
 } Ring;
 
 typedef struct Stream {

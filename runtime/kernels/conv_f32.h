@@ -56,6 +56,8 @@ static inline int inlay_disjoint(void *const *base, const inlay_step *s,
 {
     const uintptr_t y = (uintptr_t)inlay_at(base, s, 0);
     const uintptr_t x = (uintptr_t)inlay_at(base, s, 1);
+    if (inlay_is_dealt(s->ref) || inlay_is_dealt(s->ref + 1))
+        return 1;
     return y + inlay_extent(s, 0, y_pixels) <= x ||
            x + inlay_extent(s, 1, x_pixels) <= y;
 }
@@ -202,8 +204,7 @@ static inline void inlay_conv_tile(void *const *base, const inlay_step *s,
     const inlay_ref *x = s->ref + 1;
     const int adjacent = p->dw == 1 && x->pix == p->ic;
     t->x = (const float *)inlay_at(base, s, 1);
-    t->row = x->row / sizeof(float);
-    t->cap = x->cap;
+    inlay_tile_ring(t, x);
     t->d_rows = p->dd * p->ih;
     t->h_rows = p->dh;
     t->pieces = adjacent ? 1 : p->kw;

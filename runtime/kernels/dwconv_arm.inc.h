@@ -225,14 +225,13 @@ INLAY_INLINE void inlay_dw_four_rows(const inlay_dw *t,
                                      const inlay_dw_tile *tile, float *sums,
                                      int32_t c, const int form)
 {
-    const float *row = t->x + tile->at + c;
     inlay_dw_line line = inlay_dw_line_of(t, tile, c, form);
     int32_t slot = t->slot;
     int32_t h;
     if (line.taps <= 0)
         return;
     for (h = 0; h < t->nkh; h++, line.w += t->wrow) {
-        line.x = row + (size_t)slot * t->row;
+        line.x = inlay_dw_line_at(t, slot) + tile->at + c;
         inlay_dw_line_add(sums, &line, form);
         slot += t->dh;
         if (slot >= t->cap)

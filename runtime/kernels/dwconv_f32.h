@@ -44,7 +44,22 @@ typedef struct inlay_dw {
     float *y;            /* at column `origin`, as q */
     const float *q;
     int32_t origin;
+#ifdef INLAY_ROW_SLOTS
+    const uint16_t
+        *slots; /* of the rows of x, in units of so many floats; NULL: a ring */
+    size_t unit;
+#endif
 } inlay_dw;
+
+/* Row `slot` of the ring. */
+INLAY_INLINE const float *inlay_dw_line_at(const inlay_dw *t, int32_t slot)
+{
+#ifdef INLAY_ROW_SLOTS
+    if (t->slots)
+        return t->x + t->slots[slot] * t->unit;
+#endif
+    return t->x + (size_t)slot * t->row;
+}
 
 /* Some tiles of a row. */
 typedef struct inlay_dw_tile {
@@ -247,6 +262,10 @@ static inline void inlay_dw_input(const inlay_conv_params *p, void *const *base,
     t->x = (const float *)inlay_at(base, s, 1);
     t->row = x->row / sizeof(float);
     t->cap = x->cap;
+#ifdef INLAY_ROW_SLOTS
+    t->slots = x->slot;
+    t->unit = x->unit / sizeof(float);
+#endif
     t->dh = p->dh;
     t->kw = p->kw;
     t->pix = x->pix;

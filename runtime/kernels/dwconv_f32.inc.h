@@ -114,7 +114,7 @@ INLAY_INLINE void INLAY_W(dw)(const inlay_dw *t, const inlay_dw_tile *tile,
     for (p = 1; p < INLAY_DW_TILE_MOST; p++)
         sum[p] = sum[0];
     for (h = 0; h < t->nkh; h++, w += t->wrow) {
-        const float *x = t->x + (size_t)slot * t->row + tile->at + c;
+        const float *x = inlay_dw_line_at(t, slot) + tile->at + c;
         INLAY_W(dw_row)(t, sum, x, w, tile->skip, form);
         slot += t->dh;
         if (slot >= t->cap)

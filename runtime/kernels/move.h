@@ -85,7 +85,8 @@ static inline int32_t inlay_move_columns(const inlay_move_params *p,
     const int32_t in_ring = s->ref[1].cap - r0 % s->ref[1].cap;
     const int32_t in_group = p->units_in - r0 % p->units_in;
     const int32_t most = in_ring < in_group ? in_ring : in_group;
-    if (p->rows != 2 || p->rank != 2 || p->n[0] != 1 || p->inner != 1)
+    if (inlay_is_dealt(s->ref + 1) || p->rows != 2 || p->rank != 2 ||
+        p->n[0] != 1 || p->inner != 1)
         return 1;
     return most < r1 - r0 ? most : r1 - r0;
 }

@@ -62,7 +62,7 @@ static inline int32_t inlay_rows_together(const inlay_step *s, int i, int32_t r,
 {
     const inlay_ref *f = s->ref + i;
     const int32_t left = f->cap - r % f->cap;
-    if (s->units > 1 && f->row != bytes)
+    if (inlay_is_dealt(f) || (s->units > 1 && f->row != bytes))
         return 1;
     return left < r1 - r ? left : r1 - r;
 }

@@ -213,8 +213,7 @@ static inline void inlay_qpacked_lie(void *const *base, const inlay_step *step,
         (const inlay_qpacked_params *)step->params;
     const int32_t plane = row->image * params->id + row->plane;
     tile->x = (const uint8_t *)inlay_at(base, step, 1);
-    tile->row = step->ref[1].row;
-    tile->cap = step->ref[1].cap;
+    inlay_qtile_ring(tile, step->ref + 1, step->ref[1].row, step->ref[1].cap);
     tile->first = plane * params->ih + row->row;
     tile->nkd = params->kd;
     tile->d_rows = params->dd * params->ih;
@@ -236,7 +235,7 @@ static inline void inlay_qpacked_gathered(void *const *base,
                                           inlay_qtile *tile)
 {
     tile->x = (const uint8_t *)inlay_at(base, step, 10);
-    tile->cap = 1;
+    inlay_qtile_ring(tile, NULL, 0, 1);
     tile->first = 0;
     tile->nkd = 1;
     tile->nkh = 1;
@@ -531,6 +530,8 @@ static inline int inlay_qpacked_apart(void *const *base, const inlay_step *step)
         params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
     const uintptr_t y = (uintptr_t)inlay_at(base, step, 0);
     const uintptr_t x = (uintptr_t)inlay_at(base, step, 1);
+    if (inlay_is_dealt(step->ref) || inlay_is_dealt(step->ref + 1))
+        return 1;
     return y + inlay_qextent(step, 0, params->ow, wide ? 4 : 1) <= x ||
            x + inlay_qextent(step, 1, params->iw, 1) <= y;
 }

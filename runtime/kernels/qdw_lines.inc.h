@@ -74,9 +74,9 @@ static inline inlay_qdw_lines inlay_qdw_lines_of(const inlay_qdw *job,
 
 /* Rows of x or of y. */
 typedef struct inlay_qdw_ring {
-    unsigned char *at; /* `more` bytes into row 0 of the ring */
-    int32_t r, cap;    /* row r is the plane's first */
-    size_t row;
+    unsigned char *at;    /* `more` bytes into what the ring begins with */
+    int32_t r;            /* row r is the plane's first */
+    const inlay_ref *ref; /* how its rows lie */
 } inlay_qdw_ring;
 
 static inline inlay_qdw_ring inlay_qdw_ring_of(const inlay_qdw *job, int i,
@@ -85,15 +85,14 @@ static inline inlay_qdw_ring inlay_qdw_ring_of(const inlay_qdw *job, int i,
     inlay_qdw_ring ring;
     ring.at = (unsigned char *)inlay_at(job->base, job->step, i) + more;
     ring.r = r;
-    ring.cap = job->step->ref[i].cap;
-    ring.row = job->step->ref[i].row;
+    ring.ref = job->step->ref + i;
     return ring;
 }
 
 INLAY_INLINE unsigned char *inlay_qdw_ring_at(const inlay_qdw_ring *ring,
                                               int32_t r)
 {
-    return ring->at + (size_t)((ring->r + r) % ring->cap) * ring->row;
+    return ring->at + inlay_row_at(ring->ref, ring->r + r);
 }
 
 /* Of the rows of a window of three that begins with row `top`, those that do not lie in scratch

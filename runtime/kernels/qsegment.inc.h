@@ -28,11 +28,11 @@ static inline void inlay_qsegment_lie(const inlay_qpacked_params *params,
                                       inlay_qtile *tile)
 {
     tile->x = scratch;
-    tile->row = (size_t)inlay_qsegment_row(params, n);
     tile->first = 0;
     tile->nkd = 1;
     tile->nkh = params->kd * params->kh;
-    tile->cap = tile->nkh;
+    inlay_qtile_ring(tile, NULL, (size_t)inlay_qsegment_row(params, n),
+                     tile->nkh);
     tile->h_rows = 1;
     tile->run = params->kw * params->ic;
     tile->xs = (ptrdiff_t)params->sw * params->ic;

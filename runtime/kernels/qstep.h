@@ -535,7 +535,8 @@ static inline int inlay_qscale(void *const *base, const inlay_step *s,
     const inlay_ref *x = s->ref + 1;
     const size_t n = (size_t)p->n;
     const int dense = y->row == n && x->row == n * sizeof(int32_t) &&
-                      r1 <= y->cap && r1 <= x->cap;
+                      r1 <= y->cap && r1 <= x->cap && !inlay_is_dealt(y) &&
+                      !inlay_is_dealt(x);
     const int32_t rows = dense ? r1 - r0 : 1;
     for (; r0 < r1; r0 += rows)
         inlay_qscale_run((uint8_t *)inlay_row(base, s, 0, r0),

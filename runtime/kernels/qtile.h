@@ -46,7 +46,26 @@ typedef struct inlay_qtile {
     inlay_qresult result;
     uint32_t *wide; /* room for widened windows; NULL: weights are no halves */
     int32_t deep;   /* 1: weights are packed in sixteens */
+#ifdef INLAY_ROW_SLOTS
+    const uint16_t
+        *slots; /* of the rows of x, in units of so many bytes; NULL: a ring */
+    size_t unit;
+#endif
 } inlay_qtile;
+
+/* How the rows of x lie; NULL: `cap` rows of a window that was gathered, `row` bytes apart. */
+static inline void inlay_qtile_ring(inlay_qtile *tile, const inlay_ref *x,
+                                    size_t row, int32_t cap)
+{
+    tile->row = row;
+    tile->cap = cap;
+#ifdef INLAY_ROW_SLOTS
+    tile->slots = x ? x->slot : NULL;
+    tile->unit = x ? x->unit : 0;
+#else
+    (void)x;
+#endif
+}
 
 /* Pixels that are made by one call. */
 typedef struct inlay_qcall {
@@ -149,6 +168,10 @@ static inline const uint8_t *inlay_qwindow(const inlay_qtile *tile, int32_t d,
                                            int32_t h)
 {
     const int32_t r = tile->first + d * tile->d_rows + h * tile->h_rows;
+#ifdef INLAY_ROW_SLOTS
+    if (tile->slots)
+        return tile->x + tile->slots[r] * tile->unit;
+#endif
     return tile->x + (size_t)(r < tile->cap ? r : r % tile->cap) * tile->row;
 }
 

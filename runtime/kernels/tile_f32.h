@@ -51,6 +51,11 @@ struct inlay_tile {
     inlay_tile_run *make; /* the way the window is walked */
     int32_t apart;        /* y overlaps nothing that other tiles need */
     const struct inlay_stored *narrow; /* tile_narrow.h: instead of weights */
+#ifdef INLAY_ROW_SLOTS
+    const uint16_t
+        *slots; /* of the rows of x, in units of so many floats; NULL: a ring */
+    size_t unit;
+#endif
 };
 
 /* Tiles that are made by one call. */
@@ -189,9 +194,24 @@ enum { INLAY_TILE_MOST = 7 };
 #define INLAY_TILE_IN_4(c, line) INLAY_TILE_IF(INLAY_TILE_8(c) > 0, line)
 #endif
 
+/* How the rows of x lie. */
+static inline void inlay_tile_ring(inlay_tile *t, const inlay_ref *x)
+{
+    t->row = x->row / sizeof(float);
+    t->cap = x->cap;
+#ifdef INLAY_ROW_SLOTS
+    t->slots = x->slot;
+    t->unit = x->unit / sizeof(float);
+#endif
+}
+
 /* Row `slot` of the ring. */
 INLAY_INLINE const float *inlay_tile_row(const inlay_tile *t, int32_t slot)
 {
+#ifdef INLAY_ROW_SLOTS
+    if (t->slots)
+        return t->x + t->slots[slot] * t->unit;
+#endif
     return t->x + (size_t)slot * t->row;
 }
 

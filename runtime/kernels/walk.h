@@ -47,6 +47,8 @@ static inline int32_t inlay_adjacent(const inlay_step *s, int i, int32_t r,
     const inlay_ref *ring = s->ref + i;
     const int32_t slot = r % ring->cap;
     const int32_t room = s->backward ? slot + 1 : ring->cap - slot;
+    if (inlay_is_dealt(ring))
+        return 1;
     return ring->base < 0 || n < room ? n : room;
 }
 

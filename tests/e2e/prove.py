@@ -68,6 +68,29 @@ def shorter_rings(man):
             yield 'the ring of tensor %d one row shorter' % t['index'], m
 
 
+def slots_beyond(man):
+    """A row of each pool behind its end, and slots of a size that kernels do not know."""
+    for t in man['tensors']:
+        if 'slots' in t:
+            m = copy.deepcopy(man)
+            m['tensors'][t['index']]['slots']['rows'][-1] = 65535
+            yield 'a slot of tensor %d beyond its pool' % t['index'], m
+            m = copy.deepcopy(man)
+            m['tensors'][t['index']]['slots']['unit'] = 2
+            yield 'slots of tensor %d of two bytes' % t['index'], m
+
+
+def moved_slots(man):
+    """A row in the slot of the row before it."""
+    for t in man['tensors']:
+        rows = t.get('slots', {}).get('rows', [])
+        for r in range(1, len(rows)):
+            if rows[r] != rows[r - 1]:
+                m = copy.deepcopy(man)
+                m['tensors'][t['index']]['slots']['rows'][r] = rows[r - 1]
+                yield 'row %d of tensor %d in another slot' % (r, t['index']), m
+
+
 def moved(man, by):
     for t in man['tensors']:
         if t['storage'] == 'arena' and t['offset'] + by >= 0 and not t.get('scratch'):
@@ -138,8 +161,8 @@ def damages(t, o, name, flags):
         c = Case(o, work, name, flags)
         man = c.manifest
         label = '%s %s: ' % (name, ' '.join(flags))
-        must = [('rings', shorter_rings), ('order', swapped), ('missing steps', left_out), ('facts', facts)]
-        may = [('offset +', lambda m: moved(m, 16)), ('offset -', lambda m: moved(m, -16)), ('direction', turned), ('lists', reordered_lists)]
+        must = [('rings', shorter_rings), ('slots', slots_beyond), ('order', swapped), ('missing steps', left_out), ('facts', facts)]
+        may = [('offset +', lambda m: moved(m, 16)), ('offset -', lambda m: moved(m, -16)), ('direction', turned), ('slots', moved_slots), ('lists', reordered_lists)]
         for kind, make in must:
             bad = []
             n = 0

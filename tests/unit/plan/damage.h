@@ -24,6 +24,7 @@ typedef enum DamageKind {
     DAMAGE_COUNTERS, /* the row counters and the place of the run */
     DAMAGE_SPLIT,    /* a step that threads share, or no more */
     DAMAGE_REGION,   /* a tensor in another memory */
+    DAMAGE_SLOT,     /* a row of a pool in another slot */
     DAMAGE_KINDS
 } DamageKind;
 
@@ -31,7 +32,7 @@ static const char *const damage_names[] = {
     "tensor up",          "tensor down",    "operand up",
     "ring a row shorter", "step turned",    "list entries swapped",
     "steps swapped",      "counters moved", "step split",
-    "another region"
+    "another region",     "row slot moved"
 };
 
 /* What a plan makes use of. */
@@ -46,6 +47,7 @@ typedef enum PlanKind {
     WITH_SLICES,
     WITH_SPLITS,
     WITH_VALUES_INSIDE,
+    WITH_SLOTS,
     PLAN_KINDS
 } PlanKind;
 
@@ -54,7 +56,8 @@ static const char *const plan_names[] = {
     "overlaps",       "pairs",
     "strips",         "regions",
     "inputs by rows", "slices",
-    "threads",        "inputs or results in the arena"
+    "threads",        "inputs or results in the arena",
+    "row slots"
 };
 
 typedef struct DamageCount {
@@ -160,6 +163,26 @@ static inline void move_tensor(Program *p, Tensor *t, int64_t by, int shorter,
         }
 }
 
+/* One row of a tensor in a pool lies elsewhere in it, for all operands on it. */
+static inline bool move_slot(Damage *d, Arena *a, const Operand *o)
+{
+    const RowSlots *slots = o->slots;
+    if (!slots)
+        return false;
+    uint16_t *slot =
+        arena_copy(a, o->ref.slot, (size_t)slots->rows * sizeof *slot);
+    const uint32_t row = damage_random(d, (uint32_t)slots->rows);
+    const uint32_t other = damage_random(d, (uint32_t)slots->rows);
+    slot[row] = damage_random(d, 2) ? slot[other] : (uint16_t)(slot[row] ^ 1);
+    if (slot[row] == o->ref.slot[row])
+        return false;
+    for (size_t i = 0; i < d->program->step.n; i++)
+        for (int k = 0; k < d->program->step.at[i]->n_operand; k++)
+            if (d->program->step.at[i]->operand[k].slots == slots)
+                d->program->step.at[i]->operand[k].ref.slot = slot;
+    return true;
+}
+
 static inline bool swap_entries(Damage *d, Arena *a)
 {
     Plan *p = &d->program->plan;
@@ -242,6 +265,8 @@ static inline bool damage_do(Damage *d, Arena *a, DamageKind kind)
         return swap_entries(d, a);
     case DAMAGE_ORDER:
         return swap_steps(d);
+    case DAMAGE_SLOT:
+        return move_slot(d, a, o);
     case DAMAGE_COUNTERS:
         return move_counters(d, damage_random(d, 2) ? 4 : -4);
     default:
@@ -252,6 +277,18 @@ static inline bool damage_do(Damage *d, Arena *a, DamageKind kind)
                         (o->ref.base - INLAY_ARENA + 1) % program_regions(p));
         return true;
     }
+}
+
+/* From the first row of the operand to the last of its place. */
+static inline int64_t last_row(const Operand *o)
+{
+    int64_t most = (o->ref.cap - 1) * (int64_t)o->ref.row;
+    if (!o->ref.slot)
+        return most;
+    most = 0;
+    for (int32_t r = 0; r < o->rows; r++)
+        most = i64_max(most, o->ref.slot[r] * (int64_t)o->ref.unit);
+    return most;
 }
 
 /* Nothing beside its memory is named; only then may it be run. */
@@ -268,11 +305,10 @@ static inline bool stays_inside(const Program *p)
                 o->part ? operand_pitch(o) -
                               o->part * dtype_bits(o->tensor->dtype) / 8
                         : 0; /* other parts of the last pixel */
-            int64_t at, end = (int64_t)o->ref.off +
-                              (o->ref.cap - 1) * (int64_t)o->ref.row +
-                              o->row_bytes - beside;
+            int64_t at,
+                end = (int64_t)o->ref.off + last_row(o) + o->row_bytes - beside;
             const Tensor *root = tensor_root(o->tensor, &at);
-            if (o->ref.cap == o->rows)
+            if (o->ref.cap == o->rows && !o->ref.slot)
                 end = i64_min(end, (int64_t)o->ref.off - at - o->offset +
                                        tensor_bytes(root) + o->copied);
             if (end > program_region_size(p, o->ref.base - INLAY_ARENA))
@@ -343,6 +379,8 @@ static inline void damage_note(const Program *p, DamageCount *n)
         with[WITH_OVERLAPS] |= lies_over(p, p->step.at[i]);
         with[WITH_PAIRS] |= p->step.at[i]->n_lowered > 1;
         with[WITH_STRIPS] |= p->step.at[i]->strip > 0;
+        for (int k = 0; k < p->step.at[i]->n_operand; k++)
+            with[WITH_SLOTS] |= p->step.at[i]->operand[k].slots != NULL;
     }
     for (size_t i = 0; i < p->graph->input.n; i++)
         with[WITH_VALUES_INSIDE] |=

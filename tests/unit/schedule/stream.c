@@ -159,6 +159,30 @@ static void chain_streams(void **state)
     world_close(&w);
 }
 
+/* Of three rings of three rows only one at a time has its third row: with a row of the last result
+ * eight rows, each in a slot. */
+static void rings_share_a_pool(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w, 7);
+    Tensor *t = add_input(&w, 64, 64, 3);
+    for (int i = 0; i < 4; i++)
+        t = add_window(&w, t, 1, 1, 3, 64, 8);
+    add_sum(&w, t);
+    finish(&w);
+    plan_program(&w.program, &(PlanOptions){ .align = 16 });
+    plan_check(&w.program);
+    const int64_t row = 64 * 8 * 4;
+    assert_in_range(w.program.plan.arena_size, 8 * row, 8 * row + 64);
+    const Operand *result = w.program.step.at[0]->operand;
+    assert_non_null(result->slots);
+    assert_int_equal(result->slots->rows, 64);
+    assert_int_equal(result->slots->pool, 8 * row);
+    assert_ptr_equal(result->ref.slot, result->slots->slot);
+    world_close(&w);
+}
+
 /* Elementwise results in a stream are made in the rows of what they are made of: the three rows
  * that the second window needs, and one for the sum; a window that still needs what the elementwise
  * step reads (twice) keeps both apart. */
@@ -193,10 +217,11 @@ static void guests_in_rings(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_programs), cmocka_unit_test(regions),
-        cmocka_unit_test(chain_streams), cmocka_unit_test(guests_in_rings),
-        cmocka_unit_test(walks_are_remembered)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs),
+                                        cmocka_unit_test(regions),
+                                        cmocka_unit_test(chain_streams),
+                                        cmocka_unit_test(guests_in_rings),
+                                        cmocka_unit_test(walks_are_remembered),
+                                        cmocka_unit_test(rings_share_a_pool) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
