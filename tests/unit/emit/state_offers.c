@@ -41,7 +41,7 @@ static void compare(const Known *known, bool has_state)
     for (int i = 0; i < MOST && known->out[i].name; i++)
         VEC_PUSH(&arena, &graph->output, add_value(graph, known->out + i));
     if (has_state)
-        VEC_PUSH(&arena, &graph->state, ((State){ 0, 0 }));
+        VEC_PUSH(&arena, &graph->state, ((State){ .in = 0 }));
     const StateOffers offers = state_offers(graph);
     for (size_t i = 0; i < offers.n; i++) {
         strcat(text, offers.at[i].out->name);

@@ -61,8 +61,11 @@ static void run(const inlay_pool_params *p, bool backward)
     void *const base[] = { y, x };
     const size_t pixel = CHANNELS * sizeof(float);
     const inlay_ref ref[] = {
-        { 0, (size_t)p->ow * pixel, p->oh, CHANNELS, 0 },
-        { 0, WIDE * pixel, HIGH, CHANNELS, 1 },
+        { .row = (size_t)p->ow * pixel,
+          .cap = p->oh,
+          .pix = CHANNELS,
+          .base = 0 },
+        { .row = WIDE * pixel, .cap = HIGH, .pix = CHANNELS, .base = 1 },
     };
     const inlay_step step = { inlay_lppool_f32, p, ref, p->oh, backward };
     memset(y, 0, sizeof y);
