@@ -333,8 +333,8 @@ def follows(t, work, inlay, what, net, wholes, hop, plan=(), mark='', steps_out=
 PLANS = [['--plan=simple'], ['--plan=order'], ['--optimize=speed'], ['--effort=3', '--target=cortex-m4']]
 
 
-def valid_nets(t, work, inlay):
-    for seed in range(16):
+def valid_nets(t, work, inlay, count):
+    for seed in range(count):
         net, r = deep(seed, rank=3 + seed % 2)
         steps_out = ending(net, r)
         hop = net.stride * r.choice([1, 1, 2, 3])
@@ -442,8 +442,8 @@ def integers(steps=24):
 KINDS = [(causal, 1), (causal, 3), (spread, 8), (spread, 16), (spectrum, 16), (spectrum, 32), (gated, 2), (learnt, 1), (learnt, 5), (two_ends, 1), (two_ends, 4), (integers, 2)]
 
 
-def kinds(t, work, inlay):
-    for make, hop in KINDS:
+def kinds(t, work, inlay, every):
+    for make, hop in KINDS[::every]:
         follows(t, work, inlay, make.__name__, make(), [make()], hop)
 
 
@@ -555,11 +555,13 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
     p.add_argument('--corpus', default='')
+    p.add_argument('--nets', type=int, default=16, help='random nets')
+    p.add_argument('--every', type=int, default=1, help='of the nets of one kind each')
     o = p.parse_args()
     t = tap.Tap()
     with host.Work() as work:
-        valid_nets(t, work, o.inlay)
-        kinds(t, work, o.inlay)
+        valid_nets(t, work, o.inlay, o.nets)
+        kinds(t, work, o.inlay, o.every)
         endless(t, work, o.inlay)
         refused(t, work, o.inlay)
     corpus(t, o.inlay, o.corpus)
