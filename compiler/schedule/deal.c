@@ -384,7 +384,7 @@ static Way find_best(const Deal *deal, int64_t most, int64_t *pool)
 {
     Way best = WAYS;
     *pool = most;
-    for (Way way = 0; way<WAYS && * pool> deal->alive; way++) {
+    for (Way way = 0; way < WAYS && deal->alive < *pool; way++) {
         const int64_t bytes = lay_out(deal, way, *pool);
         if (bytes >= *pool)
             continue;
