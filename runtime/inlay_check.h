@@ -166,20 +166,18 @@ static inline void inlay_check_close(const inlay_model *m, void *const *base)
 #endif
 }
 
-/* ... but through the rows of unit u. */
-static inline void inlay_check_admit(const inlay_model *m, void *const *base,
-                                     const inlay_step *s,
-                                     const struct inlay_rule *rule, int n,
-                                     int32_t u)
+/* ... but through the rows of unit u. 0: one of them lies beyond the arena. */
+static inline int inlay_check_admit(const inlay_model *m, void *const *base,
+                                    const inlay_step *s,
+                                    const struct inlay_rule *rule, int n,
+                                    int32_t u)
 {
-#ifdef INLAY_ASAN
     int i;
     for (i = 0; i < n; i++)
-        if (rule[i].tensor)
-            inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_OPEN);
-#else
-    (void)m, (void)base, (void)s, (void)rule, (void)n, (void)u;
-#endif
+        if (rule[i].tensor &&
+            !inlay_check_rows(m, base, s->ref + i, rule + i, u, INLAY_OPEN))
+            return 0;
+    return 1;
 }
 
 static inline void inlay_check_open(const inlay_model *m, void *const *base)
@@ -337,16 +335,18 @@ static inline int inlay_check_units(const inlay_model *m, void *const *base,
 {
     const inlay_step *s = m->step + k;
     int32_t i;
-    int r;
+    int r = 0;
     for (i = made; i < end; i++)
         if (!inlay_check_reads(m, base, k, inlay_check_unit(s, i)))
             return -INLAY_E_CHECK;
     inlay_check_close(m, base);
     for (i = made; i < end; i++)
-        inlay_check_admit(m, base, s, m->rule[k], m->rules[k],
-                          inlay_check_unit(s, i));
-    r = s->backward ? s->run(base, s, s->units - end, s->units - made)
-                    : s->run(base, s, made, end);
+        if (!inlay_check_admit(m, base, s, m->rule[k], m->rules[k],
+                               inlay_check_unit(s, i)))
+            r = -INLAY_E_CHECK;
+    if (!r)
+        r = s->backward ? s->run(base, s, s->units - end, s->units - made)
+                        : s->run(base, s, made, end);
     inlay_check_open(m, base);
     if (r < 0)
         return r;

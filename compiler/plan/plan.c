@@ -333,6 +333,8 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     form[1] = form[0];
     form[0] = search_pairs(form, &lowest);
     const Trial rings = plan_steps(compare_shared(form, &lowest), &opt, 0);
+    if (opt.rings)
+        return rings;
     return plan_slots(form, &lowest, &rings);
 }
 

@@ -58,6 +58,8 @@ typedef struct PlanOptions {
     int regions;
     const RegionPin *pin;
     int pins;
+    /* each ring has rows of its own, though a pool of slots may be smaller (deal.h) */
+    bool rings;
     /* work of each search, in tenths of the usual; 0: EFFORT_USUAL */
     int32_t effort;
 

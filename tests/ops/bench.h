@@ -122,6 +122,7 @@ static inline void place_apart(Program *p)
             if (!o->tensor)
                 continue;
             o->ring = 0;
+            o->slots = NULL;
             Tensor *root = tensor_root(o->tensor, &at);
             root->placed = false;
             root->region = 0;
