@@ -86,6 +86,7 @@ class Bench:
         self.signal = write(os.path.join(work, 'signal.pb'), make_tensor('t0', F32, [1, worst.SIGNAL], bytes(4 * worst.SIGNAL)))
         self.old, self.new = (shutil.copy(self.manifest(m), os.path.join(work, n)) for m, n in [(self.near, 'old.json'), (digits, 'new.json')])
         self.arena = json.loads(self.run(['analyze', digits, '--json'])[1])['arena']['size']
+        self.region = json.loads(self.run(['analyze', digits, '--json', '--region', 'a:1M'])[1])['regions'][0]['size']
 
     def model(self, name, data):
         return write(os.path.join(self.work, name + '.onnx'), data)
@@ -203,7 +204,7 @@ def pin(b, c):
 
 
 def goal(b, c):
-    return b.words(c) + (['--region', 'a:%d' % b.arena] if c in ('run', 'check') else []), ['--optimize', 'speed']
+    return b.words(c) + (['--region', 'a:%d' % b.region] if c in ('run', 'check') else []), ['--optimize', 'speed']
 
 
 def effort(b, c):
