@@ -4,8 +4,8 @@
  * added to sums of 32 bits: 2 * 128 * 127 fits, so no weight may be -128.
  *
  * Scratch has the numbers of three rows of x, [row][column][8], zero points where there is none;
- * rows that windows share stay there from one row of y to the next. Sums of the channels 0 2 4 6
- * and 1 3 5 7 are vectors. Included by qdw_mve.inc.h. */
+ * rows that windows share stay there from one row of y to the next (qdw_lines.inc.h). Sums of the
+ * channels 0 2 4 6 and 1 3 5 7 are vectors. Included by qdw_mve.inc.h. */
 #ifndef INLAY_QDW_EIGHT_H
 #define INLAY_QDW_EIGHT_H
 
@@ -27,8 +27,6 @@ typedef struct inlay_mve_eights {
     int32_t c, n;
     inlay_mve_span span; /* of x */
     int32_t row;         /* bytes of a row in scratch */
-    int shares;          /* do rows of y share rows of x? */
-    int32_t next;        /* row of x after those that lie in scratch */
     uint8_t *scratch;
     inlay_mve_byte byte;
 } inlay_mve_eights;
@@ -56,18 +54,17 @@ INLAY_APART void inlay_mve_eights_lay(const inlay_mve_eights *of,
         vstrbq_u16(to, zero);
 }
 
-/* The rows of a window that begins with row `top`. */
-INLAY_INLINE void inlay_mve_eights_rows(inlay_mve_eights *of, int32_t channel,
-                                        int32_t top, int32_t turn,
+/* The rows of a window. */
+INLAY_INLINE void inlay_mve_eights_rows(const inlay_mve_eights *of,
+                                        int32_t channel, inlay_qdw_walk *walk,
                                         const uint8_t **rows)
 {
     const inlay_qpacked_params *params = of->params;
-    const inlay_qdw_fresh fresh =
-        inlay_qdw_fresh_of(top, of->job->step->backward, of->shares, &of->next);
-    int32_t place = turn;
+    const inlay_qdw_fresh fresh = inlay_qdw_fresh_of(walk);
+    int32_t place = walk->turn;
     int32_t h;
     for (h = 0; h < 3; h++) {
-        const int32_t r = top + h * params->dh;
+        const int32_t r = walk->top + h * params->dh;
         uint8_t *to = of->scratch + place * of->row;
         rows[h] = to;
         place = place < 2 ? place + 1 : 0;
@@ -112,79 +109,173 @@ static inline int inlay_mve_eights_begin(const inlay_mve_eights *of,
 
 /* ---- sums ---- */
 
-/* q0: weights of a tap, q1: numbers, q2, q3: products of the two pixels. */
-#define INLAY_M8_W(k) "vldrb.s16 q0, [%[w], #8*" k "]\n"
-#define INLAY_M8_X(x, at) "vldrb.s16 q1, [%[" x "], #8*(" at ")]\n"
-#define INLAY_M8_MUL(q) "vmul.i16 " q ", q1, q0\n"
-#define INLAY_M8_MORE(q) "vmul.i16 q1, q1, q0\nvadd.i16 " q ", " q ", q1\n"
-#define INLAY_M8_A(x, at) INLAY_M8_X(x, at) INLAY_M8_MUL("q2")
-#define INLAY_M8_B(x, at) INLAY_M8_X(x, at "+%c[sw]") INLAY_M8_MUL("q3")
-#define INLAY_M8_AA(x, at) INLAY_M8_X(x, at) INLAY_M8_MORE("q2")
-#define INLAY_M8_BB(x, at) INLAY_M8_X(x, at "+%c[sw]") INLAY_M8_MORE("q3")
-
-/* The first and the second tap of those that share lanes; b, c: of two pixels, or of one. */
-#define INLAY_M8_TAP(k, x, at, b) INLAY_M8_W(k) INLAY_M8_A(x, at) b(x, at)
-#define INLAY_M8_TAP2(k, x, at, c) INLAY_M8_W(k) INLAY_M8_AA(x, at) c(x, at)
-#define INLAY_M8_NONE(x, at)
-
-/* Adds products to the sums of even and odd channels. */
-#define INLAY_M8_ADD(how, sum, q) \
-    how ".s16 q1, " q "\nvadd.i32 %q[" sum "], %q[" sum "], q1\n"
-#define INLAY_M8_ADDS(even, odd, q) \
-    INLAY_M8_ADD("vmovlb", even, q) INLAY_M8_ADD("vmovlt", odd, q)
-#define INLAY_M8_SUM1 INLAY_M8_ADDS("a0", "a1", "q2")
-#define INLAY_M8_SUM2 INLAY_M8_SUM1 INLAY_M8_ADDS("b0", "b1", "q3")
-
-#define INLAY_M8_01(b, c, sum) \
-    INLAY_M8_TAP("0", "x", "0", b) INLAY_M8_TAP2("1", "x", "1", c) sum
-#define INLAY_M8_23(b, c, sum) \
-    INLAY_M8_TAP("2", "x", "2", b) INLAY_M8_TAP2("3", "y", "0", c) sum
-#define INLAY_M8_45(b, c, sum) \
-    INLAY_M8_TAP("4", "y", "1", b) INLAY_M8_TAP2("5", "y", "2", c) sum
-#define INLAY_M8_67(b, c, sum) \
-    INLAY_M8_TAP("6", "z", "0", b) INLAY_M8_TAP2("7", "z", "1", c) sum
-#define INLAY_M8_0123(b, c, sum) INLAY_M8_01(b, c, sum) INLAY_M8_23(b, c, sum)
-#define INLAY_M8_4567(b, c, sum) INLAY_M8_45(b, c, sum) INLAY_M8_67(b, c, sum)
-#define INLAY_M8_8(b, sum) INLAY_M8_TAP("8", "z", "2", b) sum
-#define INLAY_M8_ALL(b, c, sum) \
-    INLAY_M8_0123(b, c, sum) INLAY_M8_4567(b, c, sum) INLAY_M8_8(b, sum)
-#define INLAY_M8_ONE INLAY_M8_ALL(INLAY_M8_NONE, INLAY_M8_NONE, INLAY_M8_SUM1)
-#define INLAY_M8_TWO INLAY_M8_ALL(INLAY_M8_B, INLAY_M8_BB, INLAY_M8_SUM2)
-
 /* Sums of two pixels, of even and odd channels. */
 typedef struct inlay_mve_eight_sums {
     int32x4_t a0, a1, b0, b1;
 } inlay_mve_eight_sums;
 
-INLAY_INLINE void inlay_mve_eight_dot(const uint8_t *const *row, ptrdiff_t at,
-                                      const inlay_mve_eight_channels *channels,
-                                      inlay_mve_eight_sums *sums, const int sw,
-                                      int two)
+/* q0: weights of a tap, q1: numbers, q2, q3: products of the two pixels. Two taps share lanes:
+ * their weights lie wt bytes from w on, the first one's numbers xt bytes from x on, the second
+ * one's yt bytes from y on. */
+#define INLAY_M8_IO2 [a0] "+w"(a0), [a1] "+w"(a1)
+#define INLAY_M8_IO4 INLAY_M8_IO2, [b0] "+w"(b0), [b1] "+w"(b1)
+#define INLAY_M8_FROM [w] "l"(w), [x] "l"(x), [y] "l"(y), [wt] "i"(wt)
+#define INLAY_M8_PAIR INLAY_M8_FROM, [xt] "i"(xt), [yt] "i"(yt)
+
+/* Two taps of two pixels that lie `next` bytes apart. */
+INLAY_INLINE void inlay_mve_eight_taps2(inlay_mve_eight_sums *sums,
+                                        const int8_t *w, const int wt,
+                                        const uint8_t *x, const int xt,
+                                        const uint8_t *y, const int yt,
+                                        const int next)
 {
-    const uint8_t *x = row[0] + at;
-    const uint8_t *y = row[1] + at;
-    const uint8_t *z = row[2] + at;
-    int32x4_t a0 = channels->start.val[0];
-    int32x4_t a1 = channels->start.val[1];
-    int32x4_t b0 = a0;
-    int32x4_t b1 = a1;
-    if (two)
-        __asm__ volatile(
-            INLAY_M8_TWO
-            : [a0] "+w"(a0), [a1] "+w"(a1), [b0] "+w"(b0), [b1] "+w"(b1)
-            : [x] "l"(x), [y] "l"(y), [z] "l"(z), [w] "l"(channels->w),
-              [sw] "i"(sw)
-            : "memory", "q0", "q1", "q2", "q3");
-    else
-        __asm__ volatile(
-            INLAY_M8_ONE
-            : [a0] "+w"(a0), [a1] "+w"(a1)
-            : [x] "l"(x), [y] "l"(y), [z] "l"(z), [w] "l"(channels->w)
-            : "memory", "q0", "q1", "q2");
+    int32x4_t a0 = sums->a0;
+    int32x4_t a1 = sums->a1;
+    int32x4_t b0 = sums->b0;
+    int32x4_t b1 = sums->b1;
+    __asm__ volatile("vldrb.s16 q0, [%[w], #%c[wt]]\n"
+                     "vldrb.s16 q1, [%[x], #%c[xt]]\n"
+                     "vmul.i16 q2, q1, q0\n"
+                     "vldrb.s16 q1, [%[x], #%c[xt]+%c[next]]\n"
+                     "vmul.i16 q3, q1, q0\n"
+                     "vldrb.s16 q0, [%[w], #%c[wt]+8]\n"
+                     "vldrb.s16 q1, [%[y], #%c[yt]]\n"
+                     "vmul.i16 q1, q1, q0\n"
+                     "vadd.i16 q2, q2, q1\n"
+                     "vldrb.s16 q1, [%[y], #%c[yt]+%c[next]]\n"
+                     "vmul.i16 q1, q1, q0\n"
+                     "vadd.i16 q3, q3, q1\n"
+                     "vmovlb.s16 q1, q2\n"
+                     "vadd.i32 %q[a0], %q[a0], q1\n"
+                     "vmovlt.s16 q1, q2\n"
+                     "vadd.i32 %q[a1], %q[a1], q1\n"
+                     "vmovlb.s16 q1, q3\n"
+                     "vadd.i32 %q[b0], %q[b0], q1\n"
+                     "vmovlt.s16 q1, q3\n"
+                     "vadd.i32 %q[b1], %q[b1], q1\n"
+                     : INLAY_M8_IO4
+                     : INLAY_M8_PAIR, [next] "i"(next)
+                     : "memory", "q0", "q1", "q2", "q3");
     sums->a0 = a0;
     sums->a1 = a1;
     sums->b0 = b0;
     sums->b1 = b1;
+}
+
+/* The last tap. */
+INLAY_INLINE void inlay_mve_eight_tap2(inlay_mve_eight_sums *sums,
+                                       const int8_t *w, const int wt,
+                                       const uint8_t *x, const int xt,
+                                       const int next)
+{
+    int32x4_t a0 = sums->a0;
+    int32x4_t a1 = sums->a1;
+    int32x4_t b0 = sums->b0;
+    int32x4_t b1 = sums->b1;
+    __asm__ volatile(
+        "vldrb.s16 q0, [%[w], #%c[wt]]\n"
+        "vldrb.s16 q1, [%[x], #%c[xt]]\n"
+        "vmul.i16 q2, q1, q0\n"
+        "vldrb.s16 q1, [%[x], #%c[xt]+%c[next]]\n"
+        "vmul.i16 q3, q1, q0\n"
+        "vmovlb.s16 q1, q2\n"
+        "vadd.i32 %q[a0], %q[a0], q1\n"
+        "vmovlt.s16 q1, q2\n"
+        "vadd.i32 %q[a1], %q[a1], q1\n"
+        "vmovlb.s16 q1, q3\n"
+        "vadd.i32 %q[b0], %q[b0], q1\n"
+        "vmovlt.s16 q1, q3\n"
+        "vadd.i32 %q[b1], %q[b1], q1\n"
+        : INLAY_M8_IO4
+        : [w] "l"(w), [x] "l"(x), [wt] "i"(wt), [xt] "i"(xt), [next] "i"(next)
+        : "memory", "q0", "q1", "q2", "q3");
+    sums->a0 = a0;
+    sums->a1 = a1;
+    sums->b0 = b0;
+    sums->b1 = b1;
+}
+
+/* The same of one pixel. */
+INLAY_INLINE void inlay_mve_eight_taps1(inlay_mve_eight_sums *sums,
+                                        const int8_t *w, const int wt,
+                                        const uint8_t *x, const int xt,
+                                        const uint8_t *y, const int yt)
+{
+    int32x4_t a0 = sums->a0;
+    int32x4_t a1 = sums->a1;
+    __asm__ volatile("vldrb.s16 q0, [%[w], #%c[wt]]\n"
+                     "vldrb.s16 q1, [%[x], #%c[xt]]\n"
+                     "vmul.i16 q2, q1, q0\n"
+                     "vldrb.s16 q0, [%[w], #%c[wt]+8]\n"
+                     "vldrb.s16 q1, [%[y], #%c[yt]]\n"
+                     "vmul.i16 q1, q1, q0\n"
+                     "vadd.i16 q2, q2, q1\n"
+                     "vmovlb.s16 q1, q2\n"
+                     "vadd.i32 %q[a0], %q[a0], q1\n"
+                     "vmovlt.s16 q1, q2\n"
+                     "vadd.i32 %q[a1], %q[a1], q1\n"
+                     : INLAY_M8_IO2:INLAY_M8_PAIR
+                     : "memory", "q0", "q1", "q2");
+    sums->a0 = a0;
+    sums->a1 = a1;
+}
+INLAY_INLINE void inlay_mve_eight_tap1(inlay_mve_eight_sums *sums,
+                                       const int8_t *w, const int wt,
+                                       const uint8_t *x, const int xt)
+{
+    int32x4_t a0 = sums->a0;
+    int32x4_t a1 = sums->a1;
+    __asm__ volatile("vldrb.s16 q0, [%[w], #%c[wt]]\n"
+                     "vldrb.s16 q1, [%[x], #%c[xt]]\n"
+                     "vmul.i16 q2, q1, q0\n"
+                     "vmovlb.s16 q1, q2\n"
+                     "vadd.i32 %q[a0], %q[a0], q1\n"
+                     "vmovlt.s16 q1, q2\n"
+                     "vadd.i32 %q[a1], %q[a1], q1\n"
+                     : INLAY_M8_IO2
+                     : [w] "l"(w), [x] "l"(x), [wt] "i"(wt), [xt] "i"(xt)
+                     : "memory", "q0", "q1", "q2");
+    sums->a0 = a0;
+    sums->a1 = a1;
+}
+
+/* The nine taps of two pixels, `sw` columns apart. */
+INLAY_INLINE void inlay_mve_eight_dot2(const uint8_t *const *row, ptrdiff_t at,
+                                       const inlay_mve_eight_channels *channels,
+                                       inlay_mve_eight_sums *sums, const int sw)
+{
+    const int next = INLAY_QDEEP_LANES * sw;
+    const uint8_t *x = row[0] + at;
+    const uint8_t *y = row[1] + at;
+    const uint8_t *z = row[2] + at;
+    const int8_t *w = channels->w[0];
+    sums->a0 = channels->start.val[0];
+    sums->a1 = channels->start.val[1];
+    sums->b0 = sums->a0;
+    sums->b1 = sums->a1;
+    inlay_mve_eight_taps2(sums, w, 0, x, 0, x, 8, next);
+    inlay_mve_eight_taps2(sums, w, 16, x, 16, y, 0, next);
+    inlay_mve_eight_taps2(sums, w, 32, y, 8, y, 16, next);
+    inlay_mve_eight_taps2(sums, w, 48, z, 0, z, 8, next);
+    inlay_mve_eight_tap2(sums, w, 64, z, 16, next);
+}
+
+/* Of one. */
+INLAY_INLINE void inlay_mve_eight_dot1(const uint8_t *const *row, ptrdiff_t at,
+                                       const inlay_mve_eight_channels *channels,
+                                       inlay_mve_eight_sums *sums)
+{
+    const uint8_t *x = row[0] + at;
+    const uint8_t *y = row[1] + at;
+    const uint8_t *z = row[2] + at;
+    const int8_t *w = channels->w[0];
+    sums->a0 = channels->start.val[0];
+    sums->a1 = channels->start.val[1];
+    inlay_mve_eight_taps1(sums, w, 0, x, 0, x, 8);
+    inlay_mve_eight_taps1(sums, w, 16, x, 16, y, 0);
+    inlay_mve_eight_taps1(sums, w, 32, y, 8, y, 16);
+    inlay_mve_eight_taps1(sums, w, 48, z, 0, z, 8);
+    inlay_mve_eight_tap1(sums, w, 64, z, 16);
 }
 
 /* The bytes of eight channels. */
@@ -212,13 +303,13 @@ INLAY_INLINE void inlay_mve_eight_row(const inlay_mve_eights *of,
     inlay_mve_eight_sums sums;
     int32_t left;
     for (left = of->n; left > 1; left -= 2, y += 2 * ys) {
-        inlay_mve_eight_dot(rows, at, channels, &sums, sw, 1);
+        inlay_mve_eight_dot2(rows, at, channels, &sums, sw);
         inlay_mve_eight_bytes(of, channels, sums.a0, sums.a1, y);
         inlay_mve_eight_bytes(of, channels, sums.b0, sums.b1, y + ys);
         at += 2 * INLAY_QDEEP_LANES * sw;
     }
     if (left) {
-        inlay_mve_eight_dot(rows, at, channels, &sums, sw, 0);
+        inlay_mve_eight_dot1(rows, at, channels, &sums);
         inlay_mve_eight_bytes(of, channels, sums.a0, sums.a1, y);
     }
 }
@@ -255,37 +346,28 @@ static inline void inlay_mve_eights_set(inlay_mve_eights *of)
     const int32_t first = of->c * params->sw - params->pw;
     const int32_t columns = (of->n - 1) * params->sw + 3;
     const ptrdiff_t pix = of->job->step->ref[1].pix;
-    const int32_t plane = of->lines.begun.image * params->id;
     of->span = inlay_mve_span_of(first, columns, params->iw);
     of->row = columns * INLAY_QDEEP_LANES;
-    of->x = inlay_qdw_ring_of(of->job, 1,
-                              (plane + of->lines.begun.plane) * params->ih,
-                              of->span.at * pix);
+    of->x = inlay_qdw_ring_of_x(of->job, &of->lines, of->span.at * pix);
     of->y = inlay_qdw_ring_of(of->job, 0, of->lines.r, of->c * of->job->of.ys);
-    of->shares = of->lines.n > 1 && params->dh == 1;
 }
 
 /* All rows of eight channels. */
-static inline void inlay_mve_eights_lines(inlay_mve_eights *of, int32_t channel,
+static inline void inlay_mve_eights_lines(const inlay_mve_eights *of,
+                                          int32_t channel,
                                           const inlay_mve_eight_channels *own)
 {
-    const int way = of->job->step->backward ? -1 : 1;
-    const int32_t move = way * of->params->sh;
-    const int32_t turns = of->shares ? (move % 3 + 3) % 3 : 0;
-    int32_t top = of->lines.begun.row;
-    int32_t turn = of->shares ? (top % 3 + 3) % 3 : 0;
-    int32_t done;
-    of->next = way < 0 ? top + 3 : top;
-    for (done = 0; done < of->lines.n; done++, top += move) {
-        uint8_t *y = inlay_qdw_ring_at(&of->y, way * done) + channel;
+    inlay_qdw_walk walk = inlay_qdw_walk_of(of->job, &of->lines);
+    int32_t left;
+    for (left = of->lines.n; left > 0; left--) {
+        uint8_t *y = inlay_qdw_ring_at(&of->y, walk.y) + channel;
         const uint8_t *rows[3];
-        inlay_mve_eights_rows(of, channel, top, turn, rows);
+        inlay_mve_eights_rows(of, channel, &walk, rows);
         if (of->params->sw == 1)
             inlay_mve_eight_near(of, own, rows, y);
         else
             inlay_mve_eight_far(of, own, rows, y);
-        turn += turns;
-        turn = turn < 3 ? turn : turn - 3;
+        inlay_qdw_walk_on(&walk);
     }
 }
 

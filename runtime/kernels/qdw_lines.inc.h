@@ -89,27 +89,87 @@ static inline inlay_qdw_ring inlay_qdw_ring_of(const inlay_qdw *job, int i,
     return ring;
 }
 
+/* Rows of x from the plane on that the windows of `lines` begin in. */
+static inline inlay_qdw_ring inlay_qdw_ring_of_x(const inlay_qdw *job,
+                                                 const inlay_qdw_lines *lines,
+                                                 ptrdiff_t more)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    const int32_t plane = lines->begun.image * params->id + lines->begun.plane;
+    return inlay_qdw_ring_of(job, 1, plane * params->ih, more);
+}
+
 INLAY_INLINE unsigned char *inlay_qdw_ring_at(const inlay_qdw_ring *ring,
                                               int32_t r)
 {
     return ring->at + inlay_row_at(ring->ref, ring->r + r);
 }
 
-/* Of the rows of a window of three that begins with row `top`, those that do not lie in scratch
- * yet; next: the row after those that do, in the walking direction. */
+/* A walk over the rows of y by windows of three rows, whose numbers lie in three places in scratch.
+ * The first row has place 0, the row below another the next place in turn: so those that windows
+ * share stay where they are. */
+typedef struct inlay_qdw_walk {
+    int backward;
+    int shares;          /* do windows share rows of x? */
+    int32_t y;           /* row of y, from the first one made on */
+    int32_t top;         /* row of x that the window begins with */
+    int32_t turn;        /* its place */
+    int32_t move, turns; /* what top and turn go on by */
+    int32_t next;        /* row of x after those that lie in scratch */
+} inlay_qdw_walk;
+
+INLAY_INLINE inlay_qdw_walk inlay_qdw_walk_of(const inlay_qdw *job,
+                                              const inlay_qdw_lines *lines)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)job->step->params;
+    inlay_qdw_walk walk;
+    walk.backward = job->step->backward;
+    walk.shares = lines->n > 1 && params->dh == 1;
+    walk.y = 0;
+    walk.top = lines->begun.row;
+    walk.move = walk.backward ? -params->sh : params->sh;
+    walk.turn = 0;
+    walk.turns = walk.move % 3;
+    if (walk.turns < 0)
+        walk.turns += 3;
+    walk.next = walk.backward ? walk.top + 3 : walk.top;
+    return walk;
+}
+
+INLAY_INLINE void inlay_qdw_walk_on(inlay_qdw_walk *walk)
+{
+    walk->y += walk->backward ? -1 : 1;
+    walk->top += walk->move;
+    walk->turn += walk->turns;
+    if (walk->turn >= 3)
+        walk->turn -= 3;
+}
+
+/* The place of row h of the window. */
+INLAY_INLINE int32_t inlay_qdw_place(const inlay_qdw_walk *walk, int32_t h)
+{
+    const int32_t place = walk->turn + h;
+    return place < 3 ? place : place - 3;
+}
+
+/* Rows [h, end) of the window, which do not lie in scratch yet. */
 typedef struct inlay_qdw_fresh {
     int32_t h, end;
 } inlay_qdw_fresh;
 
-INLAY_INLINE inlay_qdw_fresh inlay_qdw_fresh_of(int32_t top, int backward,
-                                                int shares, int32_t *next)
+/* Those of this window, which the caller now brings. */
+INLAY_INLINE inlay_qdw_fresh inlay_qdw_fresh_of(inlay_qdw_walk *walk)
 {
+    const int32_t top = walk->top;
+    const int32_t next = walk->next;
     inlay_qdw_fresh fresh = { 0, 3 };
-    if (shares && backward && *next - top < 3)
-        fresh.end = *next - top;
-    if (shares && !backward && *next > top)
-        fresh.h = *next - top;
-    *next = backward ? top : top + 3;
+    if (walk->shares && walk->backward && next - top < 3)
+        fresh.end = next - top;
+    if (walk->shares && !walk->backward && next > top)
+        fresh.h = next - top;
+    walk->next = walk->backward ? top : top + 3;
     return fresh;
 }
 

@@ -2,8 +2,12 @@
  * Depthwise convolution by windows of 3 x 3 on small cores in C, a channel at a time: the numbers
  * of three rows of x lie side by side, [column][4 places], zero points where there is none, so that
  * a window is one stretch from one pointer and the weights stay in registers. Rows that windows
- * share stay there from one row of y to the next: row r has place r % 3. Included by
- * qdwconv_packed.h. */
+ * share stay where they are from one row of y to the next (qdw_lines.inc.h). Strides of columns are
+ * one or two, x [H][W][C], y [OH][OW][C], weights [3][3][C]:
+ *
+ *   sum[c] = sum over h, k < 3: x[sh r + dh h - ph][sw p + k - pw][c] w[h][k][c]
+ *
+ * Included by qdwconv_packed.h, which says what sums begin with and what becomes of them. */
 #ifndef INLAY_QDW_OWN_H
 #define INLAY_QDW_OWN_H
 
@@ -22,8 +26,6 @@ typedef struct inlay_qown {
     int32_t c, n;
     int32_t columns;      /* of the windows */
     int32_t from, inside; /* those that lie in x */
-    int shares;           /* do rows of y share rows of x? */
-    int32_t next;         /* row of x after those that lie here */
     inlay_qfixed fixed;
     int16_t number[INLAY_QOWN_COLUMNS * INLAY_QOWN_PLACES];
 } inlay_qown;
@@ -58,21 +60,43 @@ INLAY_APART void inlay_qown_lay(const inlay_qown *own, const uint8_t *x,
     inlay_qown_outside(to, columns - from - own->inside, zero);
 }
 
-/* The rows of a window that begins with row `top`, whose place is `turn`. */
-static inline void inlay_qown_rows(inlay_qown *own, int32_t channel,
-                                   int32_t top, int32_t turn)
+/* The rows of a window. */
+INLAY_INLINE void inlay_qown_rows(inlay_qown *own, int32_t channel,
+                                  inlay_qdw_walk *walk)
 {
-    const inlay_qdw_fresh fresh = inlay_qdw_fresh_of(
-        top, own->job->step->backward, own->shares, &own->next);
+    const inlay_qpacked_params *params = own->params;
+    const inlay_qdw_fresh fresh = inlay_qdw_fresh_of(walk);
     int32_t h;
     for (h = fresh.h; h < fresh.end; h++) {
-        const int32_t place = turn + h < 3 ? turn + h : turn + h - 3;
-        const int32_t r = top + h * own->params->dh;
-        const int outside = r < 0 || r >= own->params->ih || !own->inside;
-        inlay_qown_lay(own,
-                       outside ? NULL : inlay_qdw_ring_at(&own->x, r) + channel,
-                       own->number + place);
+        const int32_t r = walk->top + h * params->dh;
+        const uint8_t *x = NULL;
+        if (r >= 0 && r < params->ih && own->inside)
+            x = inlay_qdw_ring_at(&own->x, r) + channel;
+        inlay_qown_lay(own, x, own->number + inlay_qdw_place(walk, h));
     }
+}
+
+/* ---- sums ---- */
+
+/* Weights of a row of the window, `all` bytes from one to the next. */
+typedef struct inlay_qown_taps {
+    int32_t first, second, third;
+} inlay_qown_taps;
+
+INLAY_INLINE inlay_qown_taps inlay_qown_taps_of(const int8_t *w, ptrdiff_t all)
+{
+    inlay_qown_taps taps;
+    taps.first = w[0];
+    taps.second = w[all];
+    taps.third = w[2 * all];
+    return taps;
+}
+
+/* A column of the window, by the weights of its places. */
+INLAY_INLINE int32_t inlay_qown_column(const int16_t *x, int32_t a, int32_t b,
+                                       int32_t c)
+{
+    return x[0] * a + x[1] * b + x[2] * c;
 }
 
 /* Sums of n pixels, `step` numbers apart; w: of the row in place `turn`, `all` bytes from one to
@@ -81,20 +105,33 @@ INLAY_APART void inlay_qown_sums(const int16_t *x, ptrdiff_t step,
                                  const int8_t *w, ptrdiff_t all, int32_t turn,
                                  int32_t *sum, int32_t n)
 {
-    const int8_t *const a = w + (turn ? 3 * (3 - turn) * all : 0);
+    const ptrdiff_t row = 3 * all;
+    const int32_t first = turn ? 3 - turn : 0;
     const int32_t second = turn < 2 ? 1 - turn : 2;
-    const int8_t *const b = w + 3 * second * all;
-    const int8_t *const c = w + 3 * (2 - turn) * all;
-    const int32_t a0 = a[0], a1 = a[all], a2 = a[2 * all];
-    const int32_t b0 = b[0], b1 = b[all], b2 = b[2 * all];
-    const int32_t c0 = c[0], c1 = c[all], c2 = c[2 * all];
+    const int32_t third = 2 - turn;
+    const inlay_qown_taps a = inlay_qown_taps_of(w + first * row, all);
+    const inlay_qown_taps b = inlay_qown_taps_of(w + second * row, all);
+    const inlay_qown_taps c = inlay_qown_taps_of(w + third * row, all);
     int32_t *const end = sum + n;
     for (; sum < end; sum++, x += step) {
-        int32_t v = x[0] * a0 + x[1] * b0 + x[2] * c0;
-        v += x[4] * a1 + x[5] * b1 + x[6] * c1;
-        v += x[8] * a2 + x[9] * b2 + x[10] * c2;
+        int32_t v = inlay_qown_column(x, a.first, b.first, c.first);
+        v += inlay_qown_column(x + 4, a.second, b.second, c.second);
+        v += inlay_qown_column(x + 8, a.third, b.third, c.third);
         *sum = v;
     }
+}
+
+/* What becomes of a channel's sums. */
+static inline void inlay_qown_begin(inlay_qown *own, int32_t channel)
+{
+    inlay_qdw *job = own->job;
+    inlay_qfixed *fixed = &own->fixed;
+    inlay_qdw_block(job, channel, 1);
+    fixed->n = 1;
+    fixed->scale = job->scale;
+    fixed->suits = 0;
+    if (INLAY_QSOFT)
+        fixed->suits = inlay_qfixed_set(fixed, &job->of.result, 9, job->start);
 }
 
 /* Results of the row's pixels. */
@@ -102,48 +139,41 @@ static inline void inlay_qown_end(const inlay_qown *own, int32_t channel,
                                   const int32_t *sum, void *y)
 {
     const inlay_qresult *result = &own->job->of.result;
-    const ptrdiff_t ys = own->job->of.ys;
+    const inlay_qdw *job = own->job;
+    const int32_t start = job->start[0];
+    const ptrdiff_t ys = job->of.ys;
     int32_t i;
     if (INLAY_QSOFT && own->fixed.suits) {
-        inlay_qfixed_line(result, &own->fixed, own->job->start[0], sum, own->n,
-                          (uint8_t *)y, ys);
+        inlay_qfixed_line(result, &own->fixed, start, sum, own->n, (uint8_t *)y,
+                          ys);
         return;
     }
     for (i = 0; i < own->n; i++) {
-        const int32_t all = inlay_wrap_add(sum[i], own->job->start[0]);
-        inlay_qresults(result, channel, 1, &all, own->job->scale,
+        const int32_t all = inlay_wrap_add(sum[i], start);
+        inlay_qresults(result, channel, 1, &all, job->scale,
                        inlay_qplace(result, y, i * ys));
     }
 }
 
+/* ---- some columns of some rows ---- */
+
 /* All rows of a channel. */
 static inline void inlay_qown_channel(inlay_qown *own, int32_t channel)
 {
-    const int way = own->job->step->backward ? -1 : 1;
-    const int32_t move = way * own->params->sh;
-    const int32_t turns = own->shares ? (move % 3 + 3) % 3 : 0;
     const int8_t *const w = own->job->of.weights + channel;
+    const ptrdiff_t all = own->params->groups;
     const ptrdiff_t step = own->params->sw * INLAY_QOWN_PLACES;
-    int32_t top = own->lines.begun.row;
-    int32_t turn = own->shares ? (top % 3 + 3) % 3 : 0;
-    int32_t done;
-    own->next = way < 0 ? top + 3 : top;
-    inlay_qdw_block(own->job, channel, 1);
-    own->fixed.n = 1;
-    own->fixed.scale = own->job->scale;
-    own->fixed.suits =
-        INLAY_QSOFT &&
-        inlay_qfixed_set(&own->fixed, &own->job->of.result, 9, own->job->start);
-    for (done = 0; done < own->lines.n; done++, top += move) {
-        void *y = inlay_qdw_ring_at(&own->y, way * done);
+    inlay_qdw_walk walk = inlay_qdw_walk_of(own->job, &own->lines);
+    int32_t left;
+    inlay_qown_begin(own, channel);
+    for (left = own->lines.n; left > 0; left--) {
+        void *row = inlay_qdw_ring_at(&own->y, walk.y);
+        void *y = inlay_qplace(&own->job->of.result, row, channel);
         int32_t sum[INLAY_QOWN_PIXELS];
-        inlay_qown_rows(own, channel, top, turn);
-        inlay_qown_sums(own->number, step, w, own->params->groups, turn, sum,
-                        own->n);
-        inlay_qown_end(own, channel, sum,
-                       inlay_qplace(&own->job->of.result, y, channel));
-        turn += turns;
-        turn = turn < 3 ? turn : turn - 3;
+        inlay_qown_rows(own, channel, &walk);
+        inlay_qown_sums(own->number, step, w, all, walk.turn, sum, own->n);
+        inlay_qown_end(own, channel, sum, y);
+        inlay_qdw_walk_on(&walk);
     }
 }
 
@@ -157,35 +187,30 @@ static inline int inlay_qown_suits(const inlay_qdw *job)
            !job->of.zw_all;
 }
 
-static inline void inlay_qown_tile(inlay_qown *own)
+/* Where the columns lie. */
+static inline void inlay_qown_set(inlay_qown *own)
 {
+    const inlay_qdw *job = own->job;
     const inlay_qpacked_params *params = own->params;
-    const inlay_qresult *result = &own->job->of.result;
+    const inlay_qdw_lines *lines = &own->lines;
     const int32_t first = own->c * params->sw - params->pw;
-    const ptrdiff_t pix = own->job->step->ref[1].pix;
-    const inlay_qrow *begun = &own->lines.begun;
-    const int32_t plane = begun->image * params->id + begun->plane;
-    const ptrdiff_t wide =
-        result->kind == INLAY_QOUT_I32 || result->kind == INLAY_QOUT_F32 ? 4
-                                                                         : 1;
-    int32_t channel;
+    const int32_t plane = lines->begun.plane;
+    ptrdiff_t at;
     own->columns = (own->n - 1) * params->sw + 3;
     own->inside = inlay_clip(first, 1, own->columns, params->iw, &own->from);
-    if (begun->plane < 0 || begun->plane >= params->id)
+    if (plane < 0 || plane >= params->id)
         own->inside = 0;
-    own->x = inlay_qdw_ring_of(own->job, 1, plane * params->ih,
-                               (first + own->from) * pix);
-    own->y = inlay_qdw_ring_of(own->job, 0, own->lines.r,
-                               wide * own->c * own->job->of.ys);
-    own->shares = own->lines.n > 1 && params->dh == 1;
-    for (channel = 0; channel < params->groups; channel++)
-        inlay_qown_channel(own, channel);
+    at = (first + own->from) * (ptrdiff_t)job->step->ref[1].pix;
+    own->x = inlay_qdw_ring_of_x(job, lines, at);
+    own->y = inlay_qdw_ring_of(job, 0, lines->r, 0);
+    own->y.at = (unsigned char *)inlay_qplace(&job->of.result, own->y.at,
+                                              own->c * job->of.ys);
 }
 
 /* Rows [r0, r1) of y. */
 static inline void inlay_qown_all(inlay_qdw *job, int32_t r0, int32_t r1)
 {
-    int32_t most, done, column, chunk;
+    int32_t most, done, column, channel, chunk;
     inlay_qown own;
     own.job = job;
     own.params = (const inlay_qpacked_params *)job->step->params;
@@ -199,7 +224,9 @@ static inline void inlay_qown_all(inlay_qdw *job, int32_t r0, int32_t r1)
             const int32_t left = own.params->ow - column;
             own.n = left < chunk ? left : chunk;
             own.c = job->step->backward ? left - own.n : column;
-            inlay_qown_tile(&own);
+            inlay_qown_set(&own);
+            for (channel = 0; channel < own.params->groups; channel++)
+                inlay_qown_channel(&own, channel);
         }
     }
 }

@@ -6,10 +6,10 @@
  *   weights   [channel][row] (w0, w1) (w1, w2)
  *   numbers   [channel][pair of columns e, f][row] (xe, xf)
  *
- * Rows that windows share stay there from one row of y to the next: then row r has place r % 3,
- * and the weights' rows are 0 1 2 0 1, of which those from -r % 3 on are taken. Four channels of
- * all rows are made before the next four, in the order of rows for each channel by itself: so it
- * goes where no byte of y lies on one of another channel's x. */
+ * Rows that windows share stay where they are from one row of y to the next: if a window's first
+ * row has place t (qdw_lines.inc.h), the weights' rows, which lie as 0 1 2 0 1, are those from
+ * -t % 3 on. Four channels of all rows are made before the next four, in the order of rows for each
+ * channel by itself: so it goes where no byte of y lies on one of another channel's x. */
 #ifndef INLAY_QDW_THREE_H
 #define INLAY_QDW_THREE_H
 
@@ -40,8 +40,6 @@ typedef struct inlay_qthree {
     inlay_qthree_channel *channels;
     uint32_t *numbers; /* of the first row */
     int32_t has;       /* is there a column of x in the windows? */
-    int shares;        /* do rows of y share rows of numbers? */
-    int32_t next;      /* row of numbers after those that lie in scratch */
     inlay_qthree_result result;
 } inlay_qthree;
 
@@ -78,18 +76,17 @@ INLAY_APART void inlay_qthree_beside(const inlay_qplanes *planes, int32_t place)
         *to = half << 16 | half;
 }
 
-/* The rows of a window that begins with row `top`, whose place is `turn`. */
-INLAY_INLINE void inlay_qthree_numbers(inlay_qthree *three, int32_t channel,
-                                       int32_t top, int32_t turn)
+/* The rows of a window. */
+INLAY_INLINE void inlay_qthree_numbers(const inlay_qthree *three,
+                                       int32_t channel, inlay_qdw_walk *walk)
 {
     const inlay_qplanes *planes = three->planes;
     const inlay_qpacked_params *params = planes->params;
-    const inlay_qdw_fresh fresh = inlay_qdw_fresh_of(
-        top, planes->job->step->backward, three->shares, &three->next);
+    const inlay_qdw_fresh fresh = inlay_qdw_fresh_of(walk);
     int32_t h;
     for (h = fresh.h; h < fresh.end; h++) {
-        const int32_t place = turn + h < 3 ? turn + h : turn + h - 3;
-        const int32_t r = top + h * params->dh;
+        const int32_t place = inlay_qdw_place(walk, h);
+        const int32_t r = walk->top + h * params->dh;
         if (r < 0 || r >= params->ih)
             inlay_qthree_beside(planes, place);
         else if (three->has)
@@ -128,26 +125,23 @@ static inline void inlay_qthree_channels(const inlay_qthree *three,
  * r2, r3: the sums of two pixels. */
 #define INLAY_Q3_PAIR "ldm %[x], {r4-r6}\n"
 #define INLAY_Q3_NEXT "ldm %[x]!, {r4-r6}\n"
-#define INLAY_Q3_MORE(how, sum, a) how " " sum ", r4, " a ", " sum "\n"
-#define INLAY_Q3_MORE1(how, sum, a) how " " sum ", r5, " a ", " sum "\n"
-#define INLAY_Q3_MORE2(how, sum, a) how " " sum ", r6, " a ", " sum "\n"
-#define INLAY_Q3_ROWS(how, sum, a, b) \
-    INLAY_Q3_MORE(how, sum, a) INLAY_Q3_MORE1(how, sum, b)
+#define INLAY_Q3_A0(how, sum) how " " sum ", r4, r8, " sum "\n"
+#define INLAY_Q3_A1(how, sum) how " " sum ", r5, r10, " sum "\n"
+#define INLAY_Q3_A2(how, sum) how " " sum ", r6, r12, " sum "\n"
+#define INLAY_Q3_B0(how, sum) how " " sum ", r4, r9, " sum "\n"
+#define INLAY_Q3_B1(how, sum) how " " sum ", r5, r11, " sum "\n"
+#define INLAY_Q3_B2(how, sum) how " " sum ", r6, lr, " sum "\n"
+#define INLAY_Q3_A01(how, sum) INLAY_Q3_A0(how, sum) INLAY_Q3_A1(how, sum)
+#define INLAY_Q3_B01(how, sum) INLAY_Q3_B0(how, sum) INLAY_Q3_B1(how, sum)
+#define INLAY_Q3_A(how, sum) INLAY_Q3_A01(how, sum) INLAY_Q3_A2(how, sum)
+#define INLAY_Q3_B(how, sum) INLAY_Q3_B01(how, sum) INLAY_Q3_B2(how, sum)
 
 /* Columns 0 and 1 of a window that begins with the pair, and its column 2. */
-#define INLAY_Q3_IN01(sum) \
-    INLAY_Q3_ROWS("smlad", sum, "r8", "r10") \
-    INLAY_Q3_MORE2("smlad", sum, "r12")
-#define INLAY_Q3_IN2(sum) \
-    INLAY_Q3_ROWS("smlabt", sum, "r9", "r11") \
-    INLAY_Q3_MORE2("smlabt", sum, "lr")
+#define INLAY_Q3_IN01(sum) INLAY_Q3_A("smlad", sum)
+#define INLAY_Q3_IN2(sum) INLAY_Q3_B("smlabt", sum)
 /* Of a window that begins a column later: column 0, columns 1 and 2. */
-#define INLAY_Q3_IN0 \
-    INLAY_Q3_ROWS("smlatb", "r3", "r8", "r10") \
-    INLAY_Q3_MORE2("smlatb", "r3", "r12")
-#define INLAY_Q3_IN12 \
-    INLAY_Q3_ROWS("smlad", "r3", "r9", "r11") \
-    INLAY_Q3_MORE2("smlad", "r3", "lr")
+#define INLAY_Q3_IN0 INLAY_Q3_A("smlatb", "r3")
+#define INLAY_Q3_IN12 INLAY_Q3_B("smlad", "r3")
 
 /* A pixel, two at a stride of one, and two at a stride of two. */
 #define INLAY_Q3_FIRST INLAY_Q3_NEXT INLAY_Q3_IN01("r2")
@@ -186,6 +180,8 @@ static inline void inlay_qthree_channels(const inlay_qthree *three,
 #define INLAY_Q3_ALL(sums) INLAY_Q3_BEGIN INLAY_Q3_PAIRS(sums) INLAY_Q3_REST
 #define INLAY_Q3_CORE "r2", "r3", "r4", "r5", "r6", "r9", "r10", "r11"
 #define INLAY_Q3_SINGLES "r12", "lr", "s0", "s1", "s3"
+#define INLAY_Q3_WALKED [x] "+r"(x), [y] "+r"(y), "+r"(w)
+#define INLAY_Q3_SET "t"(start), "t"(zero), "t"(flip), "t"(ys), "t"(end)
 #define INLAY_Q3_LOST INLAY_Q3_CORE, INLAY_Q3_SINGLES, "cc", "memory"
 
 /* All pixels of a channel; returns where its numbers end. */
@@ -203,15 +199,15 @@ inlay_qthree_pixels(const inlay_qthree_result *r,
     uint8_t *y = *to;
     if (far)
         __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_FAR)
-                         : [x] "+r"(x), [y] "+r"(y), "+r"(w)
+                         : INLAY_Q3_WALKED
                          : [odd] "t"(r->odd), [scale] "t"(channel->scale),
-                           "t"(start), "t"(zero), "t"(flip), "t"(ys), "t"(end)
+                           INLAY_Q3_SET
                          : INLAY_Q3_LOST);
     else
         __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_NEAR)
-                         : [x] "+r"(x), [y] "+r"(y), "+r"(w)
+                         : INLAY_Q3_WALKED
                          : [odd] "t"(r->odd), [scale] "t"(channel->scale),
-                           "t"(start), "t"(zero), "t"(flip), "t"(ys), "t"(end)
+                           INLAY_Q3_SET
                          : INLAY_Q3_LOST);
     *to = y;
     return x;
@@ -275,48 +271,40 @@ static inline void inlay_qthree_set(const inlay_qplanes *planes,
                                     inlay_qthree *three)
 {
     const inlay_qpacked_params *params = planes->params;
+    const inlay_qdw *job = planes->job;
+    const inlay_qdw_lines *lines = &planes->lines;
     const int32_t columns = (planes->n - 1) * params->sw + 3;
-    const ptrdiff_t pix = planes->job->step->ref[1].pix;
-    const int32_t plane =
-        planes->lines.begun.image * params->id + planes->lines.begun.plane;
+    const int32_t plane = lines->begun.plane;
     int32_t from;
     const int32_t n = inlay_clip(planes->first, 1, columns, params->iw, &from);
+    const ptrdiff_t at =
+        (planes->first + from) * (ptrdiff_t)job->step->ref[1].pix;
     three->planes = planes;
-    three->has = n > 0 && planes->lines.begun.plane >= 0 &&
-                 planes->lines.begun.plane < params->id;
+    three->has = n > 0 && plane >= 0 && plane < params->id;
     three->columns = inlay_qcolumns_of(planes, from, n);
     three->channels = (inlay_qthree_channel *)(void *)planes->w;
     three->numbers = (uint32_t *)(void *)planes->x + 3 * (from / 2);
-    three->x = inlay_qdw_ring_of(planes->job, 1, plane * params->ih,
-                                 (planes->first + from) * pix);
-    three->y = inlay_qdw_ring_of(planes->job, 0, planes->lines.r,
-                                 planes->c * planes->job->of.ys);
-    three->shares = planes->lines.n > 1 && params->dh == 1;
+    three->x = inlay_qdw_ring_of_x(job, lines, at);
+    three->y = inlay_qdw_ring_of(job, 0, lines->r, planes->c * job->of.ys);
     inlay_qthree_result_set(planes, &three->result);
 }
 
 /* All rows of four channels. */
-static inline void inlay_qthree_rows(inlay_qthree *three, int32_t channel)
+static inline void inlay_qthree_rows(const inlay_qthree *three, int32_t channel)
 {
     const inlay_qplanes *planes = three->planes;
-    const int way = planes->job->step->backward ? -1 : 1;
-    const int32_t move = way * planes->params->sh;
-    const int32_t turns = three->shares ? (move % 3 + 3) % 3 : 0;
-    int32_t top = planes->lines.begun.row;
-    int32_t turn = three->shares ? (top % 3 + 3) % 3 : 0;
-    int32_t done;
-    three->next = way < 0 ? top + 3 : top;
+    inlay_qdw_walk walk = inlay_qdw_walk_of(planes->job, &planes->lines);
+    int32_t left;
     inlay_qthree_channels(three, channel);
-    for (done = 0; done < planes->lines.n; done++, top += move) {
-        const int32_t first = turn ? 2 * (3 - turn) : 0;
-        uint8_t *y = inlay_qdw_ring_at(&three->y, way * done) + channel;
-        inlay_qthree_numbers(three, channel, top, turn);
+    for (left = planes->lines.n; left > 0; left--) {
+        const int32_t first = walk.turn ? 2 * (3 - walk.turn) : 0;
+        uint8_t *y = inlay_qdw_ring_at(&three->y, walk.y) + channel;
+        inlay_qthree_numbers(three, channel, &walk);
         if (planes->params->sw == 1)
             inlay_qthree_fours(three, first, y);
         else
             inlay_qthree_fours_far(three, first, y);
-        turn += turns;
-        turn = turn < 3 ? turn : turn - 3;
+        inlay_qdw_walk_on(&walk);
     }
 }
 

@@ -264,20 +264,27 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
     }
 }
 
+static inline void inlay_qdw_begin(void *const *base, const inlay_step *step,
+                                   inlay_qdw *job)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    inlay_qtile *of = &job->of;
+    memset(job, 0, sizeof *job);
+    job->step = step;
+    job->base = base;
+    inlay_qpacked_tile(base, step, of);
+    of->channels = params->groups;
+    memset(job->pad, (of->zero + of->minus) ^ of->flip, sizeof job->pad);
+}
+
 static inline int inlay_qdwconv_packed(void *const *base,
                                        const inlay_step *step, int32_t r0,
                                        int32_t r1)
 {
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
     int32_t done;
     inlay_qdw job;
-    memset(&job, 0, sizeof job);
-    job.step = step;
-    job.base = base;
-    inlay_qpacked_tile(base, step, &job.of);
-    job.of.channels = params->groups;
-    memset(job.pad, (job.of.zero + job.of.minus) ^ job.of.flip, sizeof job.pad);
+    inlay_qdw_begin(base, step, &job);
 #if INLAY_QDSP
     if (inlay_qplanes_suit(&job)) {
         inlay_qplanes_all(&job, r0, r1);

@@ -250,54 +250,54 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 #define INLAY_QG_AGAIN "vmov %[u], s11\ncmp %[from], %[u]\nbne 2b\n"
 #define INLAY_QG_TURNS(fours) INLAY_QG_ENTER fours INLAY_QG_AGAIN
 
-/* The upper channel of a pair of the sum with the lower one; y: what it began with. */
-#define INLAY_QG_LESS(s, a) "sub %[" s "], %[" s "], %[" a "]\n"
-#define INLAY_QG_TAKE(s, y) "add %[" s "], %[" y "], %[" s "], asr #8\n"
-#define INLAY_QG_APART(s, a, y) INLAY_QG_LESS(s, a) INLAY_QG_TAKE(s, y)
-#define INLAY_QG_A \
-    INLAY_QG_APART("s0", "a0", "x") INLAY_QG_APART("s1", "a1", "y")
-#define INLAY_QG_B \
-    INLAY_QG_APART("t0", "b0", "x") INLAY_QG_APART("t1", "b1", "y")
+/* The upper channels of the sums with the lower ones; x, y: what they began with. */
+#define INLAY_QG_A0 "sub %[s0], %[s0], %[a0]\nadd %[s0], %[x], %[s0], asr #8\n"
+#define INLAY_QG_A1 "sub %[s1], %[s1], %[a1]\nadd %[s1], %[y], %[s1], asr #8\n"
+#define INLAY_QG_B0 "sub %[t0], %[t0], %[b0]\nadd %[t0], %[x], %[t0], asr #8\n"
+#define INLAY_QG_B1 "sub %[t1], %[t1], %[b1]\nadd %[t1], %[y], %[t1], asr #8\n"
+#define INLAY_QG_A INLAY_QG_A0 INLAY_QG_A1
+#define INLAY_QG_B INLAY_QG_B0 INLAY_QG_B1
 #define INLAY_QG_STARTS "vmov %[x], %[y], s0, s1\n"
 
 /* Four sums times their scales, rounded. */
 #define INLAY_QG_SCALE "vmov %[u], %[v], s12, s13\nvldm %[u], {s4-s7}\n"
 #define INLAY_QG_SCALES INLAY_QG_SCALE "add %[u], %[v]\nvmov s12, %[u]\n"
-#define INLAY_QG_OUT(a, b, c, d) \
-    "vmov s0, s1, %[" a "], %[" b "]\nvmov s2, s3, %[" c "], %[" d "]\n"
-#define INLAY_QG_IN(a, b, c, d) \
-    "vmov %[" a "], %[" b "], s0, s1\nvmov %[" c "], %[" d "], s2, s3\n"
-#define INLAY_QG_FLOAT(s, scale) \
-    "vcvt.f32.s32 " s ", " s "\nvmul.f32 " s ", " s ", " scale "\n"
-#define INLAY_QG_ROUND(s, scale) \
-    INLAY_QG_FLOAT(s, scale) "vcvtr.s32.f32 " s ", " s "\n"
-#define INLAY_QG_ROUND01 INLAY_QG_ROUND("s0", "s4") INLAY_QG_ROUND("s1", "s5")
-#define INLAY_QG_ROUND23 INLAY_QG_ROUND("s2", "s6") INLAY_QG_ROUND("s3", "s7")
-#define INLAY_QG_ROUNDS(a, b, c, d) \
-    INLAY_QG_OUT(a, b, c, d) \
-    INLAY_QG_ROUND01 INLAY_QG_ROUND23 INLAY_QG_IN(a, b, c, d)
+#define INLAY_QG_OUT_A "vmov s0, s1, %[a0], %[s0]\nvmov s2, s3, %[a1], %[s1]\n"
+#define INLAY_QG_OUT_B "vmov s0, s1, %[b0], %[t0]\nvmov s2, s3, %[b1], %[t1]\n"
+#define INLAY_QG_IN_A "vmov %[a0], %[s0], s0, s1\nvmov %[a1], %[s1], s2, s3\n"
+#define INLAY_QG_IN_B "vmov %[b0], %[t0], s0, s1\nvmov %[b1], %[t1], s2, s3\n"
+#define INLAY_QG_FLOAT01 "vcvt.f32.s32 s0, s0\nvcvt.f32.s32 s1, s1\n"
+#define INLAY_QG_FLOAT23 "vcvt.f32.s32 s2, s2\nvcvt.f32.s32 s3, s3\n"
+#define INLAY_QG_MUL01 "vmul.f32 s0, s0, s4\nvmul.f32 s1, s1, s5\n"
+#define INLAY_QG_MUL23 "vmul.f32 s2, s2, s6\nvmul.f32 s3, s3, s7\n"
+#define INLAY_QG_INT01 "vcvtr.s32.f32 s0, s0\nvcvtr.s32.f32 s1, s1\n"
+#define INLAY_QG_INT23 "vcvtr.s32.f32 s2, s2\nvcvtr.s32.f32 s3, s3\n"
+#define INLAY_QG_ROUND01 INLAY_QG_FLOAT01 INLAY_QG_MUL01 INLAY_QG_INT01
+#define INLAY_QG_ROUND23 INLAY_QG_FLOAT23 INLAY_QG_MUL23 INLAY_QG_INT23
+#define INLAY_QG_ROUNDS INLAY_QG_ROUND01 INLAY_QG_ROUND23
+#define INLAY_QG_SUMS_A INLAY_QG_OUT_A INLAY_QG_ROUNDS INLAY_QG_IN_A
+#define INLAY_QG_SUMS_B INLAY_QG_OUT_B INLAY_QG_ROUNDS INLAY_QG_IN_B
 
 /* Four bytes as one word. u: the zero point, v: flips. */
-#define INLAY_QG_NEAR(a) \
-    "qadd %[" a "], %[" a "], %[u]\nssat %[" a "], #8, %[" a "]\n"
-#define INLAY_QG_NEARS(a, b) INLAY_QG_NEAR(a) INLAY_QG_NEAR(b)
-#define INLAY_QG_JOIN(a, b, at) "bfi %[" a "], %[" b "], #" at ", #8\n"
-#define INLAY_QG_JOINS(a, b, c) \
-    INLAY_QG_JOIN(a, b, "8") INLAY_QG_JOIN(a, c, "16")
-#define INLAY_QG_FLIP(a) "eor %[" a "], %[" a "], %[v]\n"
-#define INLAY_QG_WORD(a, b, c, d) \
-    INLAY_QG_NEARS(a, b) \
-    INLAY_QG_NEARS(c, d) \
-    INLAY_QG_JOINS(a, b, c) INLAY_QG_JOIN(a, d, "24") INLAY_QG_FLIP(a)
+#define INLAY_QG_ADD(a) "qadd %[" a "], %[" a "], %[u]\n"
+#define INLAY_QG_NEAR(a) INLAY_QG_ADD(a) "ssat %[" a "], #8, %[" a "]\n"
+#define INLAY_QG_NEAR_A0 INLAY_QG_NEAR("a0") INLAY_QG_NEAR("s0")
+#define INLAY_QG_NEAR_A1 INLAY_QG_NEAR("a1") INLAY_QG_NEAR("s1")
+#define INLAY_QG_NEAR_B0 INLAY_QG_NEAR("b0") INLAY_QG_NEAR("t0")
+#define INLAY_QG_NEAR_B1 INLAY_QG_NEAR("b1") INLAY_QG_NEAR("t1")
+#define INLAY_QG_JOIN_A "bfi %[a0], %[s0], #8, #8\nbfi %[a0], %[a1], #16, #8\n"
+#define INLAY_QG_JOIN_B "bfi %[b0], %[t0], #8, #8\nbfi %[b0], %[b1], #16, #8\n"
+#define INLAY_QG_FLIP_A "bfi %[a0], %[s1], #24, #8\neor %[a0], %[a0], %[v]\n"
+#define INLAY_QG_FLIP_B "bfi %[b0], %[t1], #24, #8\neor %[b0], %[b0], %[v]\n"
+#define INLAY_QG_WORD_A INLAY_QG_JOIN_A INLAY_QG_FLIP_A
+#define INLAY_QG_WORD_B INLAY_QG_JOIN_B INLAY_QG_FLIP_B
+#define INLAY_QG_BYTES_A INLAY_QG_NEAR_A0 INLAY_QG_NEAR_A1 INLAY_QG_WORD_A
+#define INLAY_QG_BYTES_B INLAY_QG_NEAR_B0 INLAY_QG_NEAR_B1 INLAY_QG_WORD_B
 #define INLAY_QG_ZERO "vmov %[u], %[v], s14, s15\n"
 #define INLAY_QG_PLACE "vmov %[x], %[y], s16, s17\n"
 #define INLAY_QG_PUT "str %[a0], [%[x]], #4\nvmov s16, %[x]\n"
 #define INLAY_QG_NEXT "vmov %[u], s8\nvmov %[v], s18\ncmp %[u], %[v]\nbne 1b\n"
 
-#define INLAY_QG_SUMS_A INLAY_QG_ROUNDS("a0", "s0", "a1", "s1")
-#define INLAY_QG_SUMS_B INLAY_QG_ROUNDS("b0", "t0", "b1", "t1")
-#define INLAY_QG_BYTES_A INLAY_QG_WORD("a0", "s0", "a1", "s1")
-#define INLAY_QG_BYTES_B INLAY_QG_WORD("b0", "t0", "b1", "t1")
 #define INLAY_QG_MADE INLAY_QG_STARTS INLAY_QG_A
 #define INLAY_QG_LAST INLAY_QG_PUT INLAY_QG_NEXT
 #define INLAY_QG_END1 INLAY_QG_SCALES INLAY_QG_SUMS_A INLAY_QG_ZERO
@@ -316,55 +316,78 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 #define INLAY_QGROUPS1 "1:\n" INLAY_QG_ONE INLAY_QG_TURNS1 INLAY_QG_REST1
 #define INLAY_QGROUPS2 "1:\n" INLAY_QG_TWO INLAY_QG_TURNS2 INLAY_QG_REST2
 
+#define INLAY_QG_SUMS1 INLAY_QTEMP2(s0, s1), INLAY_QTEMP2(a0, a1)
+#define INLAY_QG_MORE INLAY_QTEMP2(t0, t1), INLAY_QTEMP2(b0, b1)
+#define INLAY_QG_TEMPS INLAY_QTEMP2(x, y), INLAY_QTEMP2(u, v), INLAY_QTEMP(from)
+#define INLAY_QG_WALKED [w] "+r"(w), "+t"(start), "+t"(scale), "+t"(to_y)
+#define INLAY_QG_OUT1 INLAY_QG_SUMS1, INLAY_QG_TEMPS, INLAY_QG_WALKED
+#define INLAY_QG_OUT2 INLAY_QG_MORE, INLAY_QG_OUT1
+#define INLAY_QG_WORDS_IN "t"(begin), "t"(skip), "t"(end), "t"(last)
+#define INLAY_QG_BYTES_IN "t"(step), "t"(zero), "t"(flips), "t"(next)
+#define INLAY_QG_SET INLAY_QG_WORDS_IN, INLAY_QG_BYTES_IN
+#define INLAY_QG_SINGLES "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"
+#define INLAY_QG_LOST INLAY_QG_SINGLES, "cc", "memory"
+
+/* What these registers hold at first, but for the words. */
+typedef struct inlay_qgroups {
+    const int32_t *start, *last;
+    const float *scale;
+    int32_t step, zero;
+    uint32_t flips;
+    uint8_t *y;
+    ptrdiff_t next;
+} inlay_qgroups;
+
+INLAY_INLINE void inlay_qgroups_run(const inlay_qgroups *groups,
+                                    const inlay_qwords *words, const int8_t *w,
+                                    int two)
+{
+    register const int32_t *start __asm__("s8") = groups->start;
+    register const uint32_t *begin __asm__("s9") = words->from;
+    register int32_t skip __asm__("s10") = words->skip;
+    register const uint32_t *end __asm__("s11") = words->end;
+    register const float *scale __asm__("s12") = groups->scale;
+    register int32_t step __asm__("s13") = groups->step;
+    register int32_t zero __asm__("s14") = groups->zero;
+    register uint32_t flips __asm__("s15") = groups->flips;
+    register uint8_t *to_y __asm__("s16") = groups->y;
+    register ptrdiff_t next __asm__("s17") = groups->next;
+    register const int32_t *last __asm__("s18") = groups->last;
+    const uint32_t *from;
+    int32_t s0, s1, t0, t1, a0, a1, b0, b1, x, y, u, v;
+    if (two)
+        __asm__ volatile(INLAY_QGROUPS2:INLAY_QG_OUT2:INLAY_QG_SET
+                         : INLAY_QG_LOST);
+    else
+        __asm__ volatile(INLAY_QGROUPS1:INLAY_QG_OUT1:INLAY_QG_SET
+                         : INLAY_QG_LOST);
+}
+
 /* The simple case, whole fours of channels; returns the first of the rest. */
 INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t,
                                         const inlay_qplaces *to, int two)
 {
     const int32_t whole = t->channels - t->channels % 4;
-    const inlay_qsaturation as = inlay_qsaturation_of(&t->result);
+    const inlay_qresult *result = &t->result;
+    const inlay_qsaturation as = inlay_qsaturation_of(result);
     const inlay_qwords words = inlay_qwords_of(t, two, 8);
+    inlay_qgroups groups;
     float one[4];
-    const int8_t *at = t->weights;
-    register const int32_t *start __asm__("s8") = t->bias;
-    register const uint32_t *begin __asm__("s9") = words.from;
-    register int32_t skip __asm__("s10") = words.skip;
-    register const uint32_t *end __asm__("s11") = words.end;
-    register const float *scale __asm__("s12") = t->result.scale;
-    register int32_t step __asm__("s13") = t->result.each ? 16 : 0;
-    register int32_t zero __asm__("s14") = as.zero;
-    register uint32_t flips __asm__("s15") = as.flips;
-    register uint8_t *to_y __asm__("s16") = (uint8_t *)to->y[0];
-    register ptrdiff_t next __asm__("s17") = 0;
-    register const int32_t *last __asm__("s18") = t->bias + whole;
-    const uint32_t *from;
-    int32_t s0, s1, t0, t1, a0, a1, b0, b1, x, y, u, v;
     if (!whole)
         return 0;
-    if (!step) {
-        one[0] = one[1] = one[2] = one[3] = *scale * t->result.factor;
-        scale = one;
+    groups.start = t->bias;
+    groups.last = t->bias + whole;
+    groups.scale = result->scale;
+    groups.step = result->each ? 16 : 0;
+    groups.zero = as.zero;
+    groups.flips = as.flips;
+    groups.y = (uint8_t *)to->y[0];
+    groups.next = two ? (uint8_t *)to->y[1] - groups.y : 0;
+    if (!result->each) {
+        one[0] = one[1] = one[2] = one[3] = *result->scale * result->factor;
+        groups.scale = one;
     }
-    if (two) {
-        next = (uint8_t *)to->y[1] - (uint8_t *)to->y[0];
-        __asm__ volatile(
-            INLAY_QGROUPS2
-            : INLAY_QTEMP2(s0, s1), INLAY_QTEMP2(t0, t1), INLAY_QTEMP2(a0, a1),
-              INLAY_QTEMP2(b0, b1), INLAY_QTEMP2(x, y), INLAY_QTEMP2(u, v),
-              INLAY_QTEMP(from), [w] "+r"(at), "+t"(start), "+t"(scale),
-              "+t"(to_y)
-            : "t"(begin), "t"(skip), "t"(end), "t"(step), "t"(zero), "t"(flips),
-              "t"(next), "t"(last)
-            : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory");
-    } else {
-        __asm__ volatile(
-            INLAY_QGROUPS1
-            : INLAY_QTEMP2(s0, s1), INLAY_QTEMP2(a0, a1), INLAY_QTEMP2(x, y),
-              INLAY_QTEMP2(u, v), INLAY_QTEMP(from), [w] "+r"(at), "+t"(start),
-              "+t"(scale), "+t"(to_y)
-            : "t"(begin), "t"(skip), "t"(end), "t"(step), "t"(zero), "t"(flips),
-              "t"(next), "t"(last)
-            : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "cc", "memory");
-    }
+    inlay_qgroups_run(&groups, &words, t->weights, two);
     return whole;
 }
 #else
