@@ -62,11 +62,12 @@ INLAY_INLINE inlay_vf inlay_exp_reduce_v(inlay_vf x, inlay_vf *k)
     return INLAY_V(fma)(*k, inlay_all(2.12194440e-4f), x);
 }
 
-/* 2^k of a whole k in -126 .. 127, which is added to 1.5 * 2^23: the bits below say it. */
+/* 2^k of a whole k in -126 .. 127. Added to 1.5 * 2^23 and 127, the last bits of the sum are the
+ * exponent of the result. (An integer that is added behind it may overflow where k is no number.) */
 INLAY_INLINE inlay_vf inlay_power_v(inlay_vf k)
 {
-    const inlay_vi whole = (inlay_vi)(k + inlay_all(12582912.0f));
-    return (inlay_vf)((whole + 127) << 23);
+    const inlay_vf sum = k + inlay_all(12582912.0f + 127.0f);
+    return (inlay_vf)((inlay_vi)sum << 23);
 }
 
 /* Half of a whole k, rounded to a whole number. */

@@ -391,10 +391,14 @@ def says(t, b, name, words, *parts):
     t.ok(name, status == 64 and not text and not files and all(p in message for p in parts), 'status %d\n%s' % (status, message))
 
 
+# What values are of no use without.
+GO_WITH = {'stream': ['--window=64K']}
+
+
 def values(t, b, table):
     for option in table['options']:
         for value in option.get('values', ()):
-            words = [w for w in b.words(option['commands'][0]) if w != '--json'] + ['--%s=%s' % (option['name'], value)]
+            words = [w for w in b.words(option['commands'][0]) if w != '--json'] + GO_WITH.get(value, []) + ['--%s=%s' % (option['name'], value)]
             t.ok('--%s=%s' % (option['name'], value), b.run(words)[0] == 0, b.run(words)[2])
             if len(value) > 3:
                 says(t, b, '--%s=%s' % (option['name'], misspelt(value)), words[:-1] + ['--%s=%s' % (option['name'], misspelt(value))], 'did you mean %s?' % value)
