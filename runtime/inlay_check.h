@@ -328,6 +328,24 @@ static inline int inlay_check_reads(const inlay_model *m, void *const *base,
     return 1;
 }
 
+/* Units `made` to `end` of a step: is there what they read, and room for what they write? Nothing
+ * else is open to the step then. */
+static inline int inlay_check_may_run(const inlay_model *m, void *const *base,
+                                      int32_t k, int32_t made, int32_t end)
+{
+    const inlay_step *s = m->step + k;
+    int32_t i;
+    for (i = made; i < end; i++)
+        if (!inlay_check_reads(m, base, k, inlay_check_unit(s, i)))
+            return 0;
+    inlay_check_close(m, base);
+    for (i = made; i < end; i++)
+        if (!inlay_check_admit(m, base, s, m->rule[k], m->rules[k],
+                               inlay_check_unit(s, i)))
+            return 0;
+    return 1;
+}
+
 /* The units that are made after `made` of a step, up to `end` in all, in one call. What kernels
  * return, or -INLAY_E_CHECK. */
 static inline int inlay_check_units(const inlay_model *m, void *const *base,
@@ -335,16 +353,8 @@ static inline int inlay_check_units(const inlay_model *m, void *const *base,
 {
     const inlay_step *s = m->step + k;
     int32_t i;
-    int r = 0;
-    for (i = made; i < end; i++)
-        if (!inlay_check_reads(m, base, k, inlay_check_unit(s, i)))
-            return -INLAY_E_CHECK;
-    inlay_check_close(m, base);
-    for (i = made; i < end; i++)
-        if (!inlay_check_admit(m, base, s, m->rule[k], m->rules[k],
-                               inlay_check_unit(s, i)))
-            r = -INLAY_E_CHECK;
-    if (!r)
+    int r = -INLAY_E_CHECK;
+    if (inlay_check_may_run(m, base, k, made, end))
         r = s->backward ? s->run(base, s, s->units - end, s->units - made)
                         : s->run(base, s, made, end);
     inlay_check_open(m, base);
