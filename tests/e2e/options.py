@@ -392,13 +392,13 @@ def says(t, b, name, words, *parts):
 
 
 # What values are of no use without.
-GO_WITH = {'stream': ['--window=64K']}
+GO_WITH = {'--weights=stream': ['--window=64K']}
 
 
 def values(t, b, table):
     for option in table['options']:
         for value in option.get('values', ()):
-            words = [w for w in b.words(option['commands'][0]) if w != '--json'] + GO_WITH.get(value, []) + ['--%s=%s' % (option['name'], value)]
+            words = [w for w in b.words(option['commands'][0]) if w != '--json'] + GO_WITH.get('--%s=%s' % (option['name'], value), []) + ['--%s=%s' % (option['name'], value)]
             t.ok('--%s=%s' % (option['name'], value), b.run(words)[0] == 0, b.run(words)[2])
             if len(value) > 3:
                 says(t, b, '--%s=%s' % (option['name'], misspelt(value)), words[:-1] + ['--%s=%s' % (option['name'], misspelt(value))], 'did you mean %s?' % value)
