@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes of stack that each kernel takes, for each family of targets: the table compiler/ir/stack.def.
 
-    stack.py --root ROOT [--update] [--families thumb,dsp] [--jobs N]
+    stack.py --root ROOT [--update] [--families thumb,dsp] [--headers conv_f32,pool] [--jobs N]
 
 Every header of kernels is compiled as gcc's -fcallgraph-info=su describes it: the deepest path from a kernel, through calls
 of functions whose address its code takes, into the C library, whose functions are read from their instructions. A row's
@@ -26,7 +26,8 @@ HOST_LEVELS = ['-O3']
 OTHERS = [('arm', 'arm-none-eabi-', ['-mcpu=cortex-a7', '-mfpu=neon-vfpv4', '-mfloat-abi=hard', '--specs=nano.specs'])]
 OTHERS += [('x86', '', ['-march=' + march]) for march in ('x86-64', 'x86-64-v3', 'x86-64-v4')]
 
-UNIT = '#include <math.h>\n#include "inlay.h"\n#include "kernels/%s.h"\ninlay_kernel *const kernels[] = { %s };\n'
+# Slots of rows make frames larger, never smaller.
+UNIT = '#include <math.h>\n#define INLAY_ROW_SLOTS\n#include "inlay.h"\n#include "kernels/%s.h"\ninlay_kernel *const kernels[] = { %s };\n'
 NODE = re.compile(r'^node: \{ title: "(?:[^"]*:)?([^":]+)" label: "([^"]*)"', re.M)
 EDGE = re.compile(r'^edge: \{ sourcename: "(?:[^"]*:)?([^":]+)" targetname: "(?:[^"]*:)?([^":]+)"', re.M)
 INDIRECT = '__indirect_call'
@@ -269,10 +270,12 @@ def frame_of_fetch(setting, root, work):
     return setting.compile(source, root, work).deepest('inlay_fetched', {})
 
 
-def measure(setting, root, work):
+def measure(setting, root, work, headers):
     """{kernel: bytes}, and 'run', 'run_streams' and 'fetch' for what is around them."""
     graphs, outside, found = [], set(), {}
     for header, names in kernels(root).items():
+        if headers and header not in headers:
+            continue
         source = os.path.join(work, '%s-%d.c' % (header, id(setting)))
         with open(source, 'w') as f:
             f.write(UNIT % (header, ', '.join('inlay_' + name for name in names)))
@@ -335,11 +338,11 @@ def write_table(path, how, rows):
             f.write('STACK(%s, %s)\n' % (name, ', '.join('%d' % rows[name].get(c, -1) for c in how)))
 
 
-def measure_all(todo, root, jobs):
+def measure_all(todo, root, jobs, headers):
     """{kernel: {family: bytes}}"""
     found = {}
     with host.Work() as work, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for setting, rows in zip(todo, pool.map(lambda s: measure(s, root, work), todo)):
+        for setting, rows in zip(todo, pool.map(lambda s: measure(s, root, work, headers), todo)):
             for name, bytes_ in rows.items():
                 row = found.setdefault(name, {})
                 had = row.get(setting.family, 0)
@@ -352,6 +355,7 @@ def main():
     p.add_argument('--root', required=True)
     p.add_argument('--update', action='store_true')
     p.add_argument('--families', default='')
+    p.add_argument('--headers', default='', help='of kernels, the others as they stand')
     p.add_argument('--jobs', type=int, default=2)
     o = p.parse_args()
     t = tap.Tap()
@@ -367,11 +371,12 @@ def main():
     if other and not o.update:
         t.skip('stack', 'another compiler than the table is of: ' + ', '.join(other))
         t.done()
-    found = measure_all(todo, o.root, o.jobs)
+    found = measure_all(todo, o.root, o.jobs, o.headers.split(',') if o.headers else [])
     if o.update:
         rounded_rows = {name: {family: rounded(bytes_) for family, bytes_ in row.items()} for name, row in found.items()}
         how, had = read_table(table)
-        write_table(table, dict(how, **here), {name: dict(had.get(name, {}), **row) for name, row in rounded_rows.items()})
+        rows = {name: dict(had.get(name, {}), **row) for name, row in rounded_rows.items()}
+        write_table(table, dict(how, **here), dict(had, **rows) if o.headers else rows)
         return 0
     for name in sorted(found):
         bad = {family: bytes_ for family, bytes_ in found[name].items() if bytes_ > had.get(name, {}).get(family, -1)}
