@@ -30,10 +30,10 @@ static inline void inlay_typed(turn_edge)(INLAY_T *y, const INLAY_T *x,
     }
 }
 
-/* y[i][j] = x[j][i], i < n, j < m, in tiles. */
-static inline void inlay_typed(turn)(INLAY_T *y, const INLAY_T *x, int32_t n,
-                                     int32_t m, ptrdiff_t y_step,
-                                     ptrdiff_t x_step)
+/* y[i][j] = x[j][i], i < n, j < m, in tiles. Not inlined: one tile on the stack is enough. */
+INLAY_APART void inlay_typed(turn)(INLAY_T *y, const INLAY_T *x, int32_t n,
+                                   int32_t m, ptrdiff_t y_step,
+                                   ptrdiff_t x_step)
 {
     int32_t i, j;
     for (i = 0; i < n; i += INLAY_TILE) {
