@@ -411,7 +411,8 @@ static void give_slots(const Deal *deal, Stream *stream, int64_t pool,
             continue;
         for (int32_t r = 0; r < rows; r++) {
             const Row *row = deal->row + deal->base[i] + r;
-            slot[r] = row->last < 0 ? 0 : (uint16_t)(row->at / deal->unit);
+            const int64_t at = row->last < 0 ? 0 : row->at / deal->unit;
+            slot[r] = (uint16_t)at;
         }
         given->ring[i] = (RowSlots){ rows, (int32_t)deal->unit, pool, slot };
         ring->slots = given->ring + i;
