@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "prove/joined.h"
 #include "prove/part.h"
+#include "prove/pools.h"
 #include "prove/strips.h"
 
 typedef struct Imposer {
@@ -593,6 +594,9 @@ void claim_impose(Program *p, const Claim *c, const char *path)
     check_jumps(&imposer);
     make_steps(&imposer);
     check_streams(&imposer);
+    if (!pools_are_tight(p->graph->arena, p, c->align))
+        fail_at(STATUS_LIMIT, imposer.loc, NULL,
+                "a pool of slots is larger than its rows need");
     take_plan(p, c);
     if (program_pushed(p) && c->run_state_bytes != PLACE_BYTES)
         fail_at(

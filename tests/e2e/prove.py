@@ -69,7 +69,7 @@ def shorter_rings(man):
 
 
 def slots_beyond(man):
-    """A row of each pool behind its end, and slots of a size that kernels do not know."""
+    """A row of each pool behind its end, slots of a size that kernels do not know, and a pool larger than its rows need."""
     for t in man['tensors']:
         if 'slots' in t:
             m = copy.deepcopy(man)
@@ -78,6 +78,9 @@ def slots_beyond(man):
             m = copy.deepcopy(man)
             m['tensors'][t['index']]['slots']['unit'] = 2
             yield 'slots of tensor %d of two bytes' % t['index'], m
+            m = copy.deepcopy(man)
+            m['tensors'][t['index']]['extent'] += 16
+            yield 'the pool of tensor %d larger' % t['index'], m
 
 
 def moved_slots(man):
