@@ -63,7 +63,7 @@ INLAY_INLINE inlay_vf inlay_exp_reduce_v(inlay_vf x, inlay_vf *k)
 }
 
 /* 2^k of a whole k in -126 .. 127. Added to 1.5 * 2^23 and 127, the last bits of the sum are the
- * exponent of the result. (An integer that is added behind it may overflow where k is no number.) */
+ * exponent of the result. An integer that is added behind it may overflow where k is no number. */
 INLAY_INLINE inlay_vf inlay_power_v(inlay_vf k)
 {
     const inlay_vf sum = k + inlay_all(12582912.0f + 127.0f);

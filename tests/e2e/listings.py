@@ -2,8 +2,10 @@
 """The arena is one of the model, not of how its file lists the nodes: each model is listed anew in topological orders (at random, depth
 first, breadth first), and no listing may need more than a hundredth more than another. Several listings are planned by `inlay analyze`.
 
-    listings.py --inlay INLAY [--count N] [--most PERCENT] FOLDER..        folders with model.onnx or NAME.onnx; those that are not there
-                                                                           are skipped"""
+    listings.py --inlay INLAY [--count N] [--most PERCENT] [--but NAME=PERCENT].. FOLDER..
+
+Folders have model.onnx or NAME.onnx; those that are not there are skipped. --but: a model for which the search of orders ends before
+it has found the best."""
 import argparse
 import json
 import os
@@ -109,9 +111,11 @@ def main():
     parser.add_argument('--inlay', required=True)
     parser.add_argument('--count', type=int, default=6, help='listings of each model')
     parser.add_argument('--most', type=float, default=1.0, help='percent')
+    parser.add_argument('--but', action='append', default=[], help='NAME=PERCENT')
     parser.add_argument('--only', default='')
     parser.add_argument('folder', nargs='+')
     o = parser.parse_args()
+    more = {name: float(percent) for name, percent in (text.split('=') for text in o.but)}
     t = tap.Tap()
     with host.Work() as o.work:
         for name, path in files([f for f in o.folder if os.path.isdir(f)]):
@@ -121,7 +125,8 @@ def main():
             if not found:
                 t.skip(name, 'not planned')
                 continue
-            t.ok(name, None not in found and max(found) <= min(found) * (1 + o.most / 100), 'arenas %s' % found)
+            most = more.get(os.path.basename(os.path.dirname(path)), o.most)
+            t.ok(name, None not in found and max(found) <= min(found) * (1 + most / 100), 'arenas %s' % found)
     t.done()
 
 
