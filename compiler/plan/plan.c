@@ -333,7 +333,8 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     form[1] = form[0];
     form[0] = search_pairs(form, &lowest);
     const Trial rings = plan_steps(compare_shared(form, &lowest), &opt, 0);
-    if (opt.rings)
+    /* The search for slots keeps memory for each step. */
+    if (opt.rings || (int64_t)program->step.n > plan_budget(&opt).search.steps)
         return rings;
     return plan_slots(form, &lowest, &rings);
 }
