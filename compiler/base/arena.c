@@ -13,7 +13,7 @@ enum {
     FIRST_BLOCK = 16 * 1024,
     LARGEST_BLOCK = 256 * 1024,
     LARGE = 64 * 1024,
-    MOST_SPARE = 4 * 1024 * 1024,
+    MOST_SPARE = 3136 * 1024, /* a window of weights and its head */
     ALIGN = 16
 };
 

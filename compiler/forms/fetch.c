@@ -409,7 +409,7 @@ static void add_window(const Fetcher *fetcher, Step *step, int64_t bytes)
         .rule = { .kind = ROWS_ALL },
     };
     step->operand = operand;
-    step->room = n + 1;
+    step->room = (int32_t)n + 1;
     step->n_operand++;
 }
 

@@ -52,7 +52,7 @@ Step *step_copy(Arena *arena, const Step *step)
     const size_t bytes = operands * sizeof *step->operand;
     Step *copy = arena_copy(arena, step, sizeof *step);
     copy->operand = arena_copy(arena, step->operand, bytes);
-    copy->room = operands;
+    copy->room = step->n_operand;
     copy->params = arena_copy(arena, step->params, step->kernel->params_size);
     return copy;
 }

@@ -126,7 +126,6 @@ typedef struct Step {
     void *params;         /* the kernel's structure, arena */
     int n_operand, n_out; /* outputs first */
     Operand *operand;
-    size_t room;         /* of operand */
     struct Lower *lower; /* who made it; used while its operands are added */
     bool backward;
     bool split; /* its units are shared by the threads of the plan */
@@ -140,6 +139,7 @@ typedef struct Step {
     int64_t macs;
     /* a loop's first step: index of its last step, else -1 (lifetimes) */
     int32_t loop_end;
+    int32_t room;           /* of operand */
     const int32_t *lowered; /* numbers, as lowered, of the steps that it does */
     int32_t n_lowered;      /* one; more where the planner joined steps */
     /* number, from 1 on, of the strip of columns that it is made for; 0: all columns */

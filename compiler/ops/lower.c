@@ -87,17 +87,17 @@ Step *lower_typed_step(Lower *lower, const char *name, const void *params)
 /* By two and two: most steps have few operands, and there may be many thousands of steps. */
 static void make_room(Arena *arena, Step *step)
 {
-    const size_t room = step->room < 8 ? step->room + 2 : 2 * step->room;
-    step->operand =
-        arena_grow(arena, step->operand, step->room * sizeof *step->operand,
-                   room * sizeof *step->operand);
+    const int32_t room = step->room < 9 ? step->room + 3 : 2 * step->room;
+    step->operand = arena_grow(arena, step->operand,
+                               (size_t)step->room * sizeof *step->operand,
+                               (size_t)room * sizeof *step->operand);
     step->room = room;
 }
 
 static Operand *add_operand(Step *step, Tensor *t)
 {
     Lower *l = step->lower;
-    if ((size_t)step->n_operand == step->room)
+    if (step->n_operand == step->room)
         make_room(l->arena, step);
     Operand *o = step->operand + step->n_operand++;
     *o = (Operand){
