@@ -292,8 +292,12 @@ static Dealt choose_dealt(const Program *form, const PlanOptions *opt,
 static Trial plan_slots(const Program *form, const PlanOptions *given,
                         const Trial *rings)
 {
+    /* The search keeps memory for each step. */
+    const bool many = (int64_t)form->step.n > plan_budget(given).search.steps;
     PlanOptions own = *given;
     int64_t missing;
+    if (given->rings || many)
+        return *rings;
     own.walked = walked_new(rings->arena, form->step.n);
     const Dealt best = choose_dealt(form, &own, rings);
     if (!best.program)
@@ -333,9 +337,6 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     form[1] = form[0];
     form[0] = search_pairs(form, &lowest);
     const Trial rings = plan_steps(compare_shared(form, &lowest), &opt, 0);
-    /* The search for slots keeps memory for each step. */
-    if (opt.rings || (int64_t)program->step.n > plan_budget(&opt).search.steps)
-        return rings;
     return plan_slots(form, &lowest, &rings);
 }
 
