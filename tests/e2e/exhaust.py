@@ -51,7 +51,7 @@ def graphs(t, o, work):
         for form in worst.FORMS:
             path = os.path.join(work, '%s_%d.onnx' % (form, nodes))
             subprocess.run([sys.executable, script('worst.py'), form, str(nodes), path], check=True)
-            judge(t, o, '%s of %d' % (form, nodes), path, 1 + 50e-6 * nodes, (32 * MIB + 3100 * nodes) * worst.weight(form), {0})
+            judge(t, o, '%s of %d' % (form, nodes), path, 1 + 50e-6 * nodes, (32 * MIB + 3200 * nodes) * worst.weight(form), {0})
             os.remove(path)
 
 
