@@ -124,7 +124,7 @@ static Step *copy_step(Arena *arena, const Step *s)
     Step *c = arena_copy(arena, s, sizeof *s);
     c->operand = arena_copy(arena, s->operand,
                             (size_t)s->n_operand * sizeof *s->operand);
-    c->room = (size_t)s->n_operand;
+    c->room = s->n_operand;
     return c;
 }
 
