@@ -141,7 +141,7 @@ static void join_operands(Arena *arena, Step *step, const Step *first,
                           const Step *second)
 {
     step->n_operand = OPERANDS + second->n_operand - OWN;
-    step->room = (size_t)step->n_operand;
+    step->room = step->n_operand;
     step->operand = NEW_ARRAY(arena, Operand, step->n_operand);
     step->operand[0] = second->operand[0];
     for (int k = 1; k <= 3; k++)

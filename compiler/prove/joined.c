@@ -160,7 +160,7 @@ static Step *join_steps(Arena *arena, const Step *first, const Step *second,
         *chunk.pixels = pixels;
     step->lowered = arena_copy(arena, numbers, sizeof numbers);
     step->n_lowered = 2;
-    step->room = (size_t)operands_of(second);
+    step->room = operands_of(second);
     step->operand = NEW_ARRAY(arena, Operand, step->room);
     return step;
 }
