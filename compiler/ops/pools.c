@@ -113,6 +113,12 @@ static bool covers_all(const Window *window)
     return true;
 }
 
+bool pool_is_global(const Node *node)
+{
+    const Window window = pool_window(node);
+    return covers_all(&window);
+}
+
 void lower_max_pool(Lower *lower, Node *node)
 {
     Window window = pool_window(node);

@@ -40,6 +40,8 @@ Window window_of(const Node *node, const int64_t *taps);
 Window window_transposed(const Node *node, const int64_t *taps);
 /* The attribute kernel_shape, which pools must have. */
 const int64_t *window_kernel_shape(const Node *node, int64_t *count);
+/* Does the only window of a pool cover all of its image? (pools.c) */
+bool pool_is_global(const Node *node);
 /* Shape of an image of `channels` and the window's output size, in the node's layout. */
 Shape window_shape(const Window *window, int64_t channels);
 /* The spatial taps of weights [O][I][taps...]: how many dimensions. */

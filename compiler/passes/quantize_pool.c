@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "ops/ops.h"
 #include "ops/resize.h"
+#include "ops/window.h"
 #include "passes/quantize_build.h"
 #include "passes/relayout.h"
 
@@ -13,30 +14,6 @@ static Tensor *turned(const Build *build, Tensor *x, const int *perm)
     Tensor *y = graph_add_tensor(graph, NULL, x->dtype, shape);
     add_transpose(graph, build->q, x, perm, y);
     return y;
-}
-
-Tensor *build_pool(Build *build)
-{
-    Quantum x;
-    Tensor *bytes;
-    const Node *node = build->node;
-    const int rank = node_shape(node, 0)->rank;
-    int last[MAX_RANK];
-    int first[MAX_RANK];
-    if (rank < 3 || rank > 5)
-        return NULL;
-    if (!quanta_bytes(build->graph, node->in[0], &bytes, &x))
-        return NULL;
-    perm_to_last(rank, last);
-    perm_inverse(rank, last, first);
-    bytes = turned(build, bytes, last);
-    const Shape shape = shape_permuted(result_shape(node, 0), last);
-    Node *made = build_insert(build, "QAveragePool", bytes, shape);
-    build_copy_attrs(made, node);
-    made->channels_last = true;
-    build_operand(made, &x);
-    build_result(build, made);
-    return turned(build, made->out[0], first);
 }
 
 /* Linear: four pixels are mixed. */
@@ -110,6 +87,32 @@ static Tensor *build_image_mean(Build *build, Tensor *bytes, const Quantum *x)
     int last[MAX_RANK];
     perm_to_last(bytes->shape.rank, last);
     return build_sums(build, turned(build, bytes, last), x);
+}
+
+Tensor *build_pool(Build *build)
+{
+    Quantum x;
+    Tensor *bytes;
+    const Node *node = build->node;
+    const int rank = node_shape(node, 0)->rank;
+    int last[MAX_RANK];
+    int first[MAX_RANK];
+    if (rank < 3 || rank > 5)
+        return NULL;
+    if (!quanta_bytes(build->graph, node->in[0], &bytes, &x))
+        return NULL;
+    if (pool_is_global(node))
+        return build_image_mean(build, bytes, &x);
+    perm_to_last(rank, last);
+    perm_inverse(rank, last, first);
+    bytes = turned(build, bytes, last);
+    const Shape shape = shape_permuted(result_shape(node, 0), last);
+    Node *made = build_insert(build, "QAveragePool", bytes, shape);
+    build_copy_attrs(made, node);
+    made->channels_last = true;
+    build_operand(made, &x);
+    build_result(build, made);
+    return turned(build, made->out[0], first);
 }
 
 Tensor *build_global_mean(Build *build)

@@ -5,6 +5,7 @@
 
 #include "ops/expand.h"
 #include "ops/reduce.h"
+#include "ops/window.h"
 #include "passes/passes.h"
 #include "passes/relayout.h"
 #include "passes/stream.h"
@@ -21,26 +22,6 @@ static void mark_image(const Node *node, Over *over)
         over->gone[i] = true;
 }
 
-/* Is a pool's window the image, without padding? */
-static bool is_global(const Node *node)
-{
-    const Shape *in = node_shape(node, 0);
-    const Shape *out = result_shape(node, 0);
-    int64_t count;
-    int64_t pads_count;
-    const int64_t *taps = node_ints(node, "kernel_shape", &count);
-    const int64_t *pads = node_ints(node, "pads", &pads_count);
-    for (int64_t i = 0; i < pads_count; i++)
-        if (pads[i])
-            return false;
-    if (count != in->rank - 2)
-        return false;
-    for (int i = 2; i < in->rank; i++)
-        if (out->dim[i] != 1 || taps[i - 2] != in->dim[i])
-            return false;
-    return true;
-}
-
 /* A reduction in two parts is the same but for rounding; false: the node is none of those. */
 static bool goes_over(const Node *node, Over *over)
 {
@@ -48,7 +29,7 @@ static bool goes_over(const Node *node, Over *over)
     const bool real = dtype_is_float(node_type(node));
     memset(over, 0, sizeof *over);
     if (real && (node_is(node, "GlobalAveragePool") ||
-                 (node_is(node, "AveragePool") && is_global(node)))) {
+                 (node_is(node, "AveragePool") && pool_is_global(node)))) {
         over->op = "ReduceMean";
         mark_image(node, over);
         return true;

@@ -145,6 +145,12 @@ def qlinear(m):
     return IMAGE, m.node('DequantizeLinear', y, *m.by(.06))
 
 
+def whole_pool(m):
+    """A pool whose window is the image is summed row by row."""
+    y = m.node('AveragePool', m.q(conv_of(m, m.q('x'), 4, 4)), kernel_shape=list(IMAGE[2:]), strides=[3, 2])
+    return IMAGE, m.q(m.node('Concat', m.q(y, .02), m.q(m.node('GlobalMaxPool', m.q('x')), .02), axis=1), .02)
+
+
 def gemm(m):
     x = m.q('x')
     return [3, 10], m.q(m.node('Gemm', x, m.w(7, 10, channel=0), m.floats(7), transB=1))
@@ -330,12 +336,13 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
 NO_TABLES = (conv_relu, conv_clip, conv_bounds)
+SUMMED = (whole_pool,)
 
 
 def answer(inlay, work, model, x, *flags):
@@ -386,6 +393,7 @@ def check(inlay, case, floats, kind, seed):
         assert off * 50 <= len(got), '%d of %d numbers are one step away' % (off, len(got))
         steps = steps_of(inlay, work, model)
         assert floats_of(steps) == set(floats), 'float: %s' % floats_of(steps)
+        assert case not in SUMMED or any(s['kernel'].startswith('qsum') for s in steps), 'the image stays whole'
         assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip is a step'
 
 
