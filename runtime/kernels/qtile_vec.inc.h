@@ -12,7 +12,6 @@ typedef struct inlay_qwalk {
     int32_t last_step;
     ptrdiff_t vector; /* bytes from vector to vector */
     inlay_qmask part; /* lanes of the last */
-    inlay_qi flip;
 } inlay_qwalk;
 
 INLAY_INLINE inlay_qwalk inlay_qwalk_of(const inlay_qtile *tile,
@@ -26,12 +25,12 @@ INLAY_INLINE inlay_qwalk inlay_qwalk_of(const inlay_qtile *tile,
 #else
     walk.step = group->step;
     walk.vector = 4 * INLAY_QL;
+    (void)tile;
     walk.last = group->w + (vectors - 1) * walk.vector;
 #endif
     walk.w = group->w;
     walk.last_step = group->step;
     walk.part = inlay_qmask_of(group->lanes - (vectors - 1) * INLAY_QL);
-    walk.flip = inlay_qflip_of(tile->flip);
     return walk;
 }
 
@@ -61,11 +60,11 @@ INLAY_INLINE void inlay_qwalk_load(inlay_qwalk *walk, int vectors, inlay_qw *w)
     walk->last += walk->last_step;
 }
 
-/* Adds n fours of x to all sums; only `last` bytes of the last four exist. */
-INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
-                                      ptrdiff_t xs, int32_t n, int32_t last,
-                                      int pixels, int vectors, int zeros,
-                                      inlay_qsums *sums)
+/* Adds n fours of x, flipped, to all sums; only `last` bytes of the last four exist. */
+INLAY_INLINE void inlay_qvector_flips(inlay_qwalk *walk, inlay_qi flip,
+                                      const uint8_t *x, ptrdiff_t xs, int32_t n,
+                                      int32_t last, int pixels, int vectors,
+                                      int zeros, inlay_qsums *sums)
 {
     const inlay_qw one[2] = { inlay_qones(4), inlay_qones(last) };
     int32_t i;
@@ -75,8 +74,7 @@ INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
         inlay_qwalk_load(walk, vectors, w);
         INLAY_UNROLL
         for (p = 0; p < pixels; p++) {
-            const inlay_qx four =
-                inlay_qx_of(inlay_four(x + p * xs), walk->flip);
+            const inlay_qx four = inlay_qx_of(inlay_four(x + p * xs), flip);
             INLAY_UNROLL
             for (v = 0; v < vectors; v++)
                 sums->of[p][v] = inlay_dot4(sums->of[p][v], four, w[v]);
@@ -84,6 +82,21 @@ INLAY_INLINE void inlay_qvector_fours(inlay_qwalk *walk, const uint8_t *x,
                 sums->x[p] = inlay_dot4(sums->x[p], four, one[i + 1 == n]);
         }
     }
+}
+
+/* Bytes that are multiplied as they are need no flip. */
+INLAY_INLINE void inlay_qvector_fours(const inlay_qtile *tile,
+                                      inlay_qwalk *walk, const uint8_t *x,
+                                      ptrdiff_t xs, int32_t n, int32_t last,
+                                      int pixels, int vectors, int zeros,
+                                      inlay_qsums *sums)
+{
+    if (tile->flip == INLAY_QMINUS && !zeros)
+        inlay_qvector_flips(walk, inlay_qflip_of(INLAY_QMINUS), x, xs, n, last,
+                            pixels, vectors, 0, sums);
+    else
+        inlay_qvector_flips(walk, inlay_qflip_of(tile->flip), x, xs, n, last,
+                            pixels, vectors, zeros, sums);
 }
 
 /* Adds a row of the window. Its last bytes are fewer than four: others of x are read with them and
@@ -101,7 +114,8 @@ INLAY_INLINE void inlay_qvector_row(const inlay_qtile *tile,
     int32_t part, p, i;
     for (part = 0; part < 2; part++) {
         const int32_t last = rest && (part || !tail) ? rest : 4;
-        inlay_qvector_fours(walk, x, xs, n, last, pixels, vectors, zeros, sums);
+        inlay_qvector_fours(tile, walk, x, xs, n, last, pixels, vectors, zeros,
+                            sums);
         if (!tail)
             return;
         x += 4 * n;
