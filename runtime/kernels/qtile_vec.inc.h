@@ -60,6 +60,21 @@ INLAY_INLINE void inlay_qwalk_load(inlay_qwalk *walk, int vectors, inlay_qw *w)
     walk->last += walk->last_step;
 }
 
+/* A pointer that stays as it is. Compilers make one of their own for each pixel, for which there are
+ * too few registers. */
+#ifdef __GNUC__
+#define INLAY_QHELD(pointer) __asm__("" : "+r"(pointer))
+#else
+#define INLAY_QHELD(pointer) ((void)0)
+#endif
+
+/* Where pixel p is read, by the pointers to the first and to the fourth one. */
+INLAY_INLINE const uint8_t *
+inlay_qpixel(const uint8_t *x, const uint8_t *fourth, ptrdiff_t xs, int p)
+{
+    return p < 3 ? x + p * xs : fourth + (p - 3) * xs;
+}
+
 /* Adds n fours of x, flipped, to all sums; only `last` bytes of the last four exist. */
 INLAY_INLINE void inlay_qvector_flips(inlay_qwalk *walk, inlay_qi flip,
                                       const uint8_t *x, ptrdiff_t xs, int32_t n,
@@ -67,14 +82,18 @@ INLAY_INLINE void inlay_qvector_flips(inlay_qwalk *walk, inlay_qi flip,
                                       int zeros, inlay_qsums *sums)
 {
     const inlay_qw one[2] = { inlay_qones(4), inlay_qones(last) };
+    const uint8_t *fourth = x + 3 * xs;
     int32_t i;
     int p, v;
-    for (i = 0; i < n; i++, x += 4) {
+    for (i = 0; i < n; i++, x += 4, fourth += 4) {
         inlay_qw w[INLAY_QVECTORS];
+        INLAY_QHELD(x);
+        INLAY_QHELD(fourth);
         inlay_qwalk_load(walk, vectors, w);
         INLAY_UNROLL
         for (p = 0; p < pixels; p++) {
-            const inlay_qx four = inlay_qx_of(inlay_four(x + p * xs), flip);
+            const inlay_qx four =
+                inlay_qx_of(inlay_four(inlay_qpixel(x, fourth, xs, p)), flip);
             INLAY_UNROLL
             for (v = 0; v < vectors; v++)
                 sums->of[p][v] = inlay_dot4(sums->of[p][v], four, w[v]);
