@@ -32,8 +32,9 @@ bool sink_reshape(Graph *graph, Node *node, /* a Reshape or its kin */
  * the Transpose moved. */
 bool sink_index(Graph *graph, Node *node, const Node *lead, /* its Transpose */
                 bool *sunk);
-/* A Gather of one constant place becomes a Slice; false where it is none. */
-bool gather_to_slice(Graph *graph, Node *node);
+/* A Gather of constant places along an axis becomes a Slice for each run of them; false where there
+ * are many, or none. */
+bool gather_to_slices(Graph *graph, Node *node);
 /* Transpositions and reshapes behind elementwise work on an input, or on what several nodes read,
  * go in front of it. */
 void raise_turns(Graph *graph);

@@ -117,7 +117,7 @@ bool sink_index(Graph *graph, Node *node, const Node *lead, bool *sunk)
     *sunk = false;
     if (k < 0 || node->in[k] != lead->out[0])
         return false;
-    if (node_is(node, "Gather") && gather_to_slice(graph, node)) {
+    if (node_is(node, "Gather") && gather_to_slices(graph, node)) {
         *sunk = true;
         return true;
     }

@@ -175,14 +175,21 @@ bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm)
     return true;
 }
 
-/* Element `at` of an axis: a Slice in front of a node. */
+/* Elements of an axis that follow one another. */
+typedef struct Run {
+    int64_t first, count;
+} Run;
+
+enum { MOST_RUNS = 8 }; /* more would be more steps than they are worth */
+
+/* The part of x in front of a node. */
 static Tensor *insert_slice(Graph *graph, const Node *before, Tensor *x,
-                            int64_t axis, int64_t at)
+                            int64_t axis, Run run)
 {
-    const int64_t end = at + 1;
+    const int64_t end = run.first + run.count;
     Shape part = x->shape;
-    part.dim[axis] = 1;
-    Tensor *starts = graph_add_ints(graph, NULL, 1, &at);
+    part.dim[axis] = run.count;
+    Tensor *starts = graph_add_ints(graph, NULL, 1, &run.first);
     Tensor *ends = graph_add_ints(graph, NULL, 1, &end);
     Tensor *axes = graph_add_ints(graph, NULL, 1, &axis);
     Tensor *in[4] = { x, starts, ends, axes };
@@ -193,17 +200,48 @@ static Tensor *insert_slice(Graph *graph, const Node *before, Tensor *x,
     return out;
 }
 
-/* Gather of one constant place along an axis: a Slice, and a Reshape where the axis goes. */
-bool gather_to_slice(Graph *graph, Node *node)
+/* The places, of an axis of `size`, as runs; 0: there are too many. */
+static int runs_of(const int64_t *place, int64_t count, int64_t size, Run *run)
+{
+    int n = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = place[i] < 0 ? place[i] + size : place[i];
+        if (n && at == run[n - 1].first + run[n - 1].count) {
+            run[n - 1].count++;
+            continue;
+        }
+        if (n == MOST_RUNS)
+            return 0;
+        run[n++] = (Run){ .first = at, .count = 1 };
+    }
+    return n;
+}
+
+static void become_concat(Node *node, int axis, int parts, Tensor *const *part)
+{
+    node_set_op(node, "", "Concat");
+    node->version = OPSET_NEWEST;
+    node->op = op_find("", "Concat", OPSET_NEWEST);
+    node_set_int(node, "axis", axis);
+    node_set_inputs(node, parts, part);
+}
+
+bool gather_to_slices(Graph *graph, Node *node)
 {
     Tensor *x = node->in[0];
+    Tensor *part[MOST_RUNS];
+    Run run[MOST_RUNS];
     int64_t count;
-    const int64_t *index = tensor_ints(graph, node->in[1], &count);
+    const int64_t *place = tensor_ints(graph, node->in[1], &count);
     const int axis = node_axis(node, node_int(node, "axis", 0), x->shape.rank);
-    if (!index || count != 1)
+    const int n = place ? runs_of(place, count, x->shape.dim[axis], run) : 0;
+    if (!n || (count > 1 && node->in[1]->shape.rank != 1))
         return false;
-    const int64_t at = *index < 0 ? *index + x->shape.dim[axis] : *index;
-    Tensor *piece = insert_slice(graph, node, x, axis, at);
-    become_reshape(graph, node, piece, &node->out[0]->shape);
+    for (int i = 0; i < n; i++)
+        part[i] = insert_slice(graph, node, x, axis, run[i]);
+    if (count == 1)
+        become_reshape(graph, node, part[0], &node->out[0]->shape);
+    else
+        become_concat(node, axis, n, part);
     return true;
 }

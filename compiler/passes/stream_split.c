@@ -98,7 +98,7 @@ static Node *split_gather(Graph *graph, Node *node, int axis)
         return NULL;
     if (!tensor_ints(graph, node->in[1], &count) || count != 1)
         return NULL;
-    gather_to_slice(graph, node);
+    gather_to_slices(graph, node);
     return node->in[0]->producer;
 }
 

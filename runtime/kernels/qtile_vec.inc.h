@@ -60,8 +60,8 @@ INLAY_INLINE void inlay_qwalk_load(inlay_qwalk *walk, int vectors, inlay_qw *w)
     walk->last += walk->last_step;
 }
 
-/* A pointer that stays as it is. Compilers make one of their own for each pixel, for which there are
- * too few registers. */
+/* A pointer that stays as it is. Compilers make one of their own for each pixel, for which there
+ * are too few registers. */
 #ifdef __GNUC__
 #define INLAY_QHELD(pointer) __asm__("" : "+r"(pointer))
 #else
