@@ -93,6 +93,24 @@ static void qmatmul_numbers(Bounds *bounds, const inlay_qmatmul_params *params)
     touch(bounds, 8, "zero point of the result", 1);
 }
 
+/* The result and the first factor: unit by unit, or all of them at once. */
+static void qmatmul_lines(Bounds *bounds, const inlay_qmatmul_params *p,
+                          int64_t batches)
+{
+    const int64_t units = bounds->step->units;
+    const int64_t rows = sat_mul(batches, p->m);
+    const int64_t first = product_of(bounds, p->m, p->k);
+    bounds_refuse(bounds, p->lines < 1 || sat_mul(units, p->lines) != rows,
+                  "its units are not its rows");
+    if (!p->by_row) {
+        touch_box(bounds, 0, "result", rows, p->n);
+        touch_span(bounds, 1, "first factor", matrices(p, p->as, first));
+        return;
+    }
+    touch_units(bounds, 0, "result", span_of(sat_mul(p->lines, p->n)));
+    touch_units(bounds, 1, "first factor", span_of(sat_mul(p->lines, p->k)));
+}
+
 void bounds_qmatmul(Bounds *bounds)
 {
     const inlay_qmatmul_params *p = bounds->params;
@@ -101,12 +119,10 @@ void bounds_qmatmul(Bounds *bounds)
     if (bounds->wrong)
         return;
     const int64_t batches = sizes_product(bounds, p->rank, p->dims);
-    const int64_t first = product_of(bounds, p->m, p->k);
     const int64_t second = product_of(bounds, p->k, p->n);
     bounds_narrow(bounds, batches);
     quantized_result(bounds, p->out, 6);
-    touch_box(bounds, 0, "result", batches, p->m, p->n);
-    touch_span(bounds, 1, "first factor", matrices(p, p->as, first));
+    qmatmul_lines(bounds, p, batches);
     touch_span(bounds, 2, "second factor", matrices(p, p->bs, second));
     qmatmul_numbers(bounds, p);
     touch_any(bounds, 1, 9);

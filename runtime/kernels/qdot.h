@@ -94,8 +94,10 @@ typedef struct inlay_qmatmul_params {
     int32_t sb;   /* b */
     int32_t rank; /* batch dimensions */
     int32_t dims[6];
-    int32_t as[6]; /* strides of a along them, matrices; 0 repeats */
-    int32_t bs[6]; /* strides of b */
+    int32_t as[6];  /* strides of a along them, matrices; 0 repeats */
+    int32_t bs[6];  /* strides of b */
+    int32_t lines;  /* rows of y in a unit */
+    int32_t by_row; /* 1: those of a are a unit's too */
 } inlay_qmatmul_params;
 
 /* What a result is made of, beside its sums: bounds, scale of a, scale and zero point of y, each of
@@ -135,7 +137,8 @@ typedef struct inlay_qproduct {
     const uint8_t *za, *zb;
     const float *sa, *sb;
     inlay_qout out;
-    void *y;
+    void *y;              /* the rows of a unit */
+    ptrdiff_t line;       /* of those */
     const uint8_t *a, *b; /* the row of a, the matrix of b */
     ptrdiff_t row;        /* of all matrices */
     ptrdiff_t column;     /* the first of the matrix, of all matrices */
@@ -158,31 +161,36 @@ static inline void inlay_qmatmul_block(inlay_qproduct *m, int32_t n,
     m->out.sb = m->sb;
     if (m->sb && p->sb > 1)
         m->out.sb += column % p->sb;
-    inlay_qstore(&m->out, m->y, m->row * p->n + n, acc, width);
+    inlay_qstore(&m->out, m->y, m->line * p->n + n, acc, width);
 }
 
-/* All rows of matrix number `batch`. */
-static inline void inlay_qmatmul_matrix(inlay_qproduct *m, int32_t batch)
+/* Where the row's factors lie, from the first matrices on. */
+static inline void inlay_qmatmul_find(inlay_qproduct *m, const uint8_t *a,
+                                      const uint8_t *b)
 {
     const inlay_qmatmul_params *p = m->p;
-    int32_t rest = batch;
-    int32_t d, i, n;
+    int32_t rest = (int32_t)(m->row / p->m);
+    int32_t d;
+    m->column = (ptrdiff_t)rest * p->n;
+    m->a = a + m->row % p->m * p->k;
+    m->b = b;
     for (d = p->rank - 1; d >= 0; d--) {
         const ptrdiff_t at = rest % p->dims[d];
         m->a += at * p->as[d] * p->m * p->k;
         m->b += at * p->bs[d] * p->k * p->n;
         rest /= p->dims[d];
     }
-    m->column = (ptrdiff_t)batch * p->n;
-    for (i = 0; i < p->m; i++, m->a += p->k) {
-        m->row = (ptrdiff_t)batch * p->m + i;
-        if (m->sa)
-            m->out.sa = m->sa[m->row % p->sa];
-        for (n = 0; n < p->n; n += INLAY_QBLOCK) {
-            const int32_t left = p->n - n;
-            inlay_qmatmul_block(m, n,
-                                left < INLAY_QBLOCK ? left : INLAY_QBLOCK);
-        }
+}
+
+static inline void inlay_qmatmul_line(inlay_qproduct *m)
+{
+    const inlay_qmatmul_params *p = m->p;
+    int32_t n;
+    if (m->sa)
+        m->out.sa = m->sa[m->row % p->sa];
+    for (n = 0; n < p->n; n += INLAY_QBLOCK) {
+        const int32_t left = p->n - n;
+        inlay_qmatmul_block(m, n, left < INLAY_QBLOCK ? left : INLAY_QBLOCK);
     }
 }
 
@@ -196,7 +204,6 @@ static inline inlay_qproduct inlay_qproduct_of(void *const *base,
     inlay_qproduct m;
     memset(&m, 0, sizeof m);
     m.p = p;
-    m.y = inlay_at(base, s, 0);
     m.za = (const uint8_t *)inlay_at(base, s, 3);
     m.zb = (const uint8_t *)inlay_at(base, s, 4);
     m.sa = (const float *)inlay_at(base, s, 5);
@@ -206,21 +213,23 @@ static inline inlay_qproduct inlay_qproduct_of(void *const *base,
     return m;
 }
 
-/* Operands: y, a, b, za, zb, sa, sb, sy, zy. The whole product is one unit. */
+/* Operands: y, a, b, za, zb, sa, sb, sy, zy. */
 static inline int inlay_qmatmul(void *const *base, const inlay_step *s,
                                 int32_t r0, int32_t r1)
 {
     inlay_qproduct m = inlay_qproduct_of(base, s);
-    int32_t batches = 1;
-    int32_t d, batch;
-    (void)r0;
-    (void)r1;
-    for (d = 0; d < m.p->rank; d++)
-        batches *= m.p->dims[d];
-    for (batch = 0; batch < batches; batch++) {
-        m.a = (const uint8_t *)inlay_at(base, s, 1);
-        m.b = (const uint8_t *)inlay_at(base, s, 2);
-        inlay_qmatmul_matrix(&m, batch);
+    const uint8_t *a = (const uint8_t *)inlay_at(base, s, 1);
+    const uint8_t *b = (const uint8_t *)inlay_at(base, s, 2);
+    for (; r0 < r1; r0++) {
+        m.y = inlay_row(base, s, 0, r0);
+        for (m.line = 0; m.line < m.p->lines; m.line++) {
+            m.row = (ptrdiff_t)r0 * m.p->lines + m.line;
+            inlay_qmatmul_find(&m, a, b);
+            if (m.p->by_row)
+                m.a = (const uint8_t *)inlay_row(base, s, 1, r0) +
+                      m.line * m.p->k;
+            inlay_qmatmul_line(&m);
+        }
     }
     return 0;
 }

@@ -172,6 +172,13 @@ def matmul(m):
     return [2, 3, 10], m.q(m.node('MatMul', y, m.node('Transpose', y, perm=[0, 2, 1])))
 
 
+def scores(m):
+    """Attention: rows of scores are made one after the other."""
+    x = m.q('x')
+    y = m.q(m.node('MatMul', x, m.node('Transpose', m.q(m.node('Tanh', x), 1 / 128), perm=[0, 1, 3, 2])), .1)
+    return [1, 2, 9, 6], m.q(m.node('MatMul', m.q(m.node('Softmax', y), 1 / 256, zero=-128 if m.kind == I8 else 0), x))
+
+
 def sums(m):
     a, b = m.q('x'), m.q(conv_of(m, m.q('x'), 4, 4), .03, U8)
     y = m.q(m.node('Relu', m.node('Add', a, b)))
@@ -342,7 +349,7 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
@@ -401,6 +408,7 @@ def check(inlay, case, floats, kind, seed):
         steps = steps_of(inlay, work, model)
         assert floats_of(steps) == set(floats), 'float: %s' % floats_of(steps)
         assert not any(s['kernel'] == WHOLE.get(case) for s in steps), 'the image stays whole'
+        assert case is not scores or all(s['units'] > 1 for s in steps if s['kernel'] == 'qmatmul'), 'scores stay whole'
         assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip is a step'
 
 

@@ -230,6 +230,7 @@ static void products(void **state)
         if (rnd(3) == 0)
             p.za = p.m;
         p.bs[0] = (int32_t)rnd(2);
+        p.lines = batch * p.m;
         uint8_t *a = rnd_bytes((size_t)(batch * p.m * p.k)),
                 *b = rnd_bytes((size_t)(batch * p.k * p.n)),
                 *za = rnd_bytes((size_t)p.m), *zb = rnd_bytes((size_t)p.n),
