@@ -161,14 +161,15 @@ static float next_number(Numbers *numbers, const char *name, float otherwise)
     return numbers->value[numbers->taken++];
 }
 
-/* The names of the activations; NULL: the defaults. */
+/* The names of the activations; NULL: the defaults. A list for both directions also stands where
+ * there is one: it is the standard's default for RNN, which ONNX Runtime writes out. */
 static const Attr *activation_names(const Node *node, const Recurrent *shape)
 {
     const Attr *names = node_attr(node, "activations");
     const int64_t each = cell_activations(shape->gates);
     if (!names || !names->n)
         return NULL;
-    if (names->n != each && names->n != each * shape->directions)
+    if (names->n != each && names->n != 2 * each)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "has %lld activations for %d directions", (long long)names->n,
                   shape->directions);

@@ -113,11 +113,22 @@ double scalar_where(int n, const double *x)
     return x[0] > 0.0 ? x[1] : x[2];
 }
 
+/* NaN stays NaN. */
+static double greater(double a, double b)
+{
+    return a > b || isnan(a) ? a : b;
+}
+
+static double lesser(double a, double b)
+{
+    return a < b || isnan(a) ? a : b;
+}
+
 double scalar_max(int n, const double *x)
 {
     double most = x[0];
     for (int i = 1; i < n; i++)
-        most = most > x[i] ? most : x[i];
+        most = greater(most, x[i]);
     return most;
 }
 
@@ -125,13 +136,13 @@ double scalar_min(int n, const double *x)
 {
     double least = x[0];
     for (int i = 1; i < n; i++)
-        least = least < x[i] ? least : x[i];
+        least = lesser(least, x[i]);
     return least;
 }
 
 /* The bounds may be left out. */
 double scalar_clip(int n, const double *x)
 {
-    const double above = n > 1 ? fmax(x[0], x[1]) : x[0];
-    return n > 2 ? fmin(above, x[2]) : above;
+    const double above = n > 1 ? greater(x[0], x[1]) : x[0];
+    return n > 2 ? lesser(above, x[2]) : above;
 }

@@ -381,11 +381,18 @@ int64_t window_thin(Window *window)
     return tap;
 }
 
+/* Is the one result along axis the one input, not padding beside it? */
+static bool is_flat(const WindowAxis *axis)
+{
+    const bool single = axis->in == 1 && axis->out == 1;
+    return single && axis->kernel == 1 && axis->pad == 0;
+}
+
 void window_upright(Window *window)
 {
     WindowAxis *axis = window->axis;
     for (int i = 0; i < 2; i++)
-        if (axis[i].in != 1 || axis[i].out != 1 || axis[i].kernel != 1)
+        if (!is_flat(axis + i))
             return;
     axis[1] = axis[2];
     axis[2] = window_one;

@@ -206,6 +206,12 @@ static bool agrees_within(Curve *curve, const Known *known)
     return true;
 }
 
+/* All that is recognized hands NaN on; a Where or a comparison may not. */
+static bool agrees_at_nan(Curve *curve)
+{
+    return isnan(evaluate(curve, (double)NAN));
+}
+
 /* Where the curve's constants lie and beside them: a piece may begin there that no fixed point
  * meets. Constants follow the results of the steps. */
 static bool agrees_at_constants(Curve *curve, const Known *known)
@@ -235,7 +241,7 @@ static bool is_curve(Curve *curve, const Known *known)
         seen += finite;
     }
     return seen >= POINTS / 2 && agrees_within(curve, known) &&
-           agrees_at_constants(curve, known);
+           agrees_at_constants(curve, known) && agrees_at_nan(curve);
 }
 
 /* The numbers of an activation that it would have to be, from the curve's values; false: it cannot

@@ -201,13 +201,32 @@ static void one_operand(void **state)
     world_close(&w);
 }
 
+/* Where(x > 0, x, 0) makes 0 of NaN, a Relu does not; Max and Clip do as a Relu does. */
+static void not_a_number(void **state)
+{
+    (void)state;
+    World w;
+    Tensor *x = begin(&w);
+    Tensor *zero = scalar(&w, 0.0f);
+    run(&w, op(&w, "Where", binary(&w, "Greater", x, zero), x, zero));
+    assert_int_equal(count_op(&w, "Where"), 1);
+    world_close(&w);
+    for (int form = 0; form < 2; form++) {
+        x = begin(&w);
+        Tensor *scaled = binary(&w, "Mul", x, scalar(&w, 1.0f));
+        zero = scalar(&w, 0.0f);
+        const char *name = form ? "Max" : "Clip";
+        expect(&w, binary(&w, name, scaled, zero), "Relu");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hard_swish),  cmocka_unit_test(hard_sigmoid),
         cmocka_unit_test(gelu),        cmocka_unit_test(smooth),
         cmocka_unit_test(straight),    cmocka_unit_test(stays),
-        cmocka_unit_test(one_operand),
+        cmocka_unit_test(one_operand), cmocka_unit_test(not_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
