@@ -19,6 +19,20 @@ static int lookup(const Node *node, const char *attribute,
               v);
 }
 
+/* Was the model made where a result has whole lengths? Corners are kept by the result's length: the
+ * standard's text, ONNX Runtime and all frameworks take what it is, the standard's own data (and
+ * so whatever else wrote the file) scale x length as it comes, 4.5 where the result has 4. */
+static bool has_whole_lengths(const Node *node)
+{
+    static const char *const producers[] = { "pytorch", "PaddlePaddle",
+                                             "tf2onnx", "onnx.quantize" };
+    const char *producer = graph_root(node->graph)->producer;
+    for (size_t i = 0; i < sizeof producers / sizeof *producers; i++)
+        if (!strcmp(producer, producers[i]))
+            return true;
+    return false;
+}
+
 static void resize_modes(const Node *node, ResizeSpec *r)
 {
     static const char *const modes[] = { "nearest", "linear", "cubic" };
@@ -37,6 +51,8 @@ static void resize_modes(const Node *node, ResizeSpec *r)
     r->coordinate = old ? INLAY_ASYMMETRIC
                         : lookup(node, "coordinate_transformation_mode",
                                  "half_pixel", coordinates, 7);
+    if (r->coordinate == INLAY_ALIGN_CORNERS && has_whole_lengths(node))
+        r->coordinate = INLAY_ALIGN_LENGTHS;
     r->nearest =
         old ? INLAY_BY_SCALE
             : lookup(node, "nearest_mode", "round_prefer_floor", nearest, 4);

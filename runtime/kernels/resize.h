@@ -24,7 +24,8 @@ enum {
     INLAY_ASYMMETRIC,
     INLAY_ALIGN_CORNERS,
     INLAY_TF_HALF_PIXEL,
-    INLAY_TF_CROP
+    INLAY_TF_CROP,
+    INLAY_ALIGN_LENGTHS /* as ALIGN_CORNERS, by the whole length of the result */
 };
 enum {
     INLAY_PREFER_FLOOR,
@@ -88,13 +89,16 @@ static inline double inlay_resize_place(const inlay_resize_table_params *p,
 {
     const double x = i;
     const double in = p->n_in;
-    const double out = scale * in;
+    const double whole = p->n_out;
+    const double out =
+        p->coordinate == INLAY_ALIGN_LENGTHS ? whole : scale * in;
     const double at =
         inlay_resize_round(p, (x + 0.5) / inlay_resize_round(p, scale));
     switch (p->coordinate) {
     case INLAY_ASYMMETRIC:
         return inlay_resize_round(p, x / inlay_resize_round(p, scale));
     case INLAY_ALIGN_CORNERS:
+    case INLAY_ALIGN_LENGTHS:
         return p->n_out == 1 || out <= 1.0
                    ? 0.0
                    : inlay_resize_round(p, x * (in - 1.0) / (out - 1.0));
@@ -103,7 +107,7 @@ static inline double inlay_resize_place(const inlay_resize_table_params *p,
     case INLAY_TF_HALF_PIXEL:
         return at;
     case INLAY_HALF_PIXEL_SYMMETRIC:
-        return in / 2.0 * (1.0 - p->n_out / out) + at - 0.5;
+        return in / 2.0 * (1.0 - whole / out) + at - 0.5;
     case INLAY_TF_CROP:
         return inlay_resize_crop(p, scale, start, end, i);
     default:

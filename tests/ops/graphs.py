@@ -291,6 +291,13 @@ def arena_above(inlay, case, most):
     return 'an arena of %d bytes' % size if size > most else ''
 
 
+def kept_corners(producer, last):
+    """A scale of one half makes 4 of 9: frameworks keep the corner, the standard's own data goes by 4.5."""
+    resize = make_node('Resize', ['x', '', 'half'], ['y'], mode='linear', coordinate_transformation_mode='align_corners')
+    model = make_model([resize], [make_value('x', F32, [1, 1, 9])], [make_value('y', F32, [1, 1, 4])], [floats('half', [3], [1, 1, 0.5])])
+    return model + onnx.put(2, producer), [floats('x', [1, 1, 9], range(9))], [floats('y', [1, 1, 4], [last * i / 3 for i in range(4)])]
+
+
 TURNED = (('Gather', [2, 0, 1], [2], {'axis': 0}), ('Gather', [2, 0, 1], [2, 3], {'axis': 2}), ('Gather', [1, 2, 0], [3], {'axis': 1}),
           ('Gather', [0, 2, 1], [], {'axis': 1}), ('GatherND', [2, 0, 1], [2, 3], {}), ('GatherND', [1, 0, 2], [3, 2], {}),
           ('GatherND', [0, 2, 1], [5, 2], {'batch_dims': 1}))
@@ -337,6 +344,9 @@ def main():
     for k in (2, 4, 1, 0, 9, -3):
         bad = judge(o.inlay, best_of_some(k))
         t.ok('best %d of four' % k, not bad, bad)
+    for producer, last in (('pytorch', 8), ('', 24 / 3.5)):
+        bad = judge(o.inlay, kept_corners(producer, last))
+        t.ok('corners by "%s"' % producer, not bad, bad)
     for dims, wanted in (([3], ''), ([1, 3], ''), ([3, 1], 'status 65'), ([1, 1, 3], 'status 65')):
         want = [floats('y', [1, 3], [-2, 0, 3])]
         bad = judge(o.inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
