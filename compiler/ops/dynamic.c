@@ -3,7 +3,6 @@
  * let them pass. */
 #include "ops/dynamic.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -67,12 +66,16 @@ static void set_size(Node *node, int i, int axis, int id)
     tensor->dims = assemble(node, node_count(node), &tensor->shape, source);
 }
 
-void dynamic_out(Node *node, int i, int axis)
+/* Does `other` make as many as node, being the same operator of the same operands? */
+static bool is_twin(const Node *node, const Node *other)
 {
-    if (!node_out(node, i))
-        return;
-    add_count(node);
-    set_size(node, i, axis, ++graph_root(node->graph)->next_size);
+    if (other == node || other->op != node->op || !other->counts ||
+        other->n_in != node->n_in || other->n_attr || node->n_attr)
+        return false;
+    for (int i = 0; i < node->n_in; i++)
+        if (other->in[i] != node->in[i])
+            return false;
+    return true;
 }
 
 static int only_axis(const Tensor *tensor)
@@ -81,6 +84,30 @@ static int only_axis(const Tensor *tensor)
     while (!(tensor->dynamic >> axis & 1u))
         axis++;
     return axis;
+}
+
+/* The number of what node counts: that of a twin in the same graph, of which exporters write one for
+ * each tensor that a mask selects from, or a new one. */
+static int counted_id(const Node *node)
+{
+    enum { MOST_READERS = 64 };
+    const Use *use = node->in[0] ? node->in[0]->use : NULL;
+    for (int i = 0; use && i < MOST_READERS; i++, use = use->next) {
+        const Node *other = use->node;
+        const Tensor *made = other->n_out ? other->out[0] : NULL;
+        if (made && made->dynamic && is_twin(node, other))
+            return made->size_id[only_axis(made)];
+    }
+    return ++graph_root(node->graph)->next_size;
+}
+
+void dynamic_out(Node *node, int i, int axis)
+{
+    if (!node_out(node, i))
+        return;
+    const int id = counted_id(node);
+    add_count(node);
+    set_size(node, i, axis, id);
 }
 
 void dynamic_like(Node *node, int i, int axis, int k)
@@ -102,7 +129,7 @@ Shape dynamic_bound(const Node *node, int i, Shape bound)
 
 /* --- fixing and clearing --- */
 
-static Tensor *settled(const Node *at, const char *op, Tensor *tensor)
+Tensor *dynamic_settled(const Node *at, const char *op, Tensor *tensor)
 {
     Tensor *in[] = { tensor, tensor->dims };
     return expand_done(expand_inlay_node(at, op, 2, in, 1));
@@ -119,7 +146,7 @@ static Tensor *fixed(const Node *at, Tensor *tensor)
                   "the size of its operand \"%s\", at most %s, is known only "
                   "when the model runs",
                   tensor->name, shape_text(at->graph->arena, &tensor->shape));
-    return settled(at, "FixedSize", tensor);
+    return dynamic_settled(at, "FixedSize", tensor);
 }
 
 Tensor *dynamic_size(const Node *at, const Tensor *tensor, int axis)
@@ -127,8 +154,7 @@ Tensor *dynamic_size(const Node *at, const Tensor *tensor, int axis)
     return expand_slice(at, tensor->dims, 0, axis, axis + 1);
 }
 
-/* Which of the places along the axis, over the bound, are elements: bool [bound]. */
-static Tensor *elements_along(const Node *at, const Tensor *tensor, int axis)
+Tensor *dynamic_elements(const Node *at, const Tensor *tensor, int axis)
 {
     const int64_t bound = tensor->shape.dim[axis];
     int64_t *number = NEW_ARRAY(at->graph->arena, int64_t, bound);
@@ -145,9 +171,9 @@ Tensor *dynamic_filled(const Node *at, Tensor *tensor, int axis, double value)
     int64_t dims[MAX_RANK];
     for (int i = 0; i < tensor->shape.rank; i++)
         dims[i] = i == axis ? tensor->shape.dim[axis] : 1;
-    Tensor *inside = elements_along(at, tensor, axis);
+    Tensor *inside = dynamic_elements(at, tensor, axis);
     inside = expand_reshape(at, inside, tensor->shape.rank, dims);
-    Tensor *elements = settled(at, "ClearRest", tensor);
+    Tensor *elements = dynamic_settled(at, "ClearRest", tensor);
     Tensor *rest = expand_number(at, value, tensor->dtype);
     return expand_where(at, inside, elements, rest);
 }
@@ -348,23 +374,46 @@ static bool cut_dynamic(Node *node, const Tensor *tensor)
     return true;
 }
 
-/* Gather along the one dynamic axis of its data: indices below 0 count from the real end. An index
- * beyond it, which no valid model has, reads zeros. */
+/* Coordinates of the data that an index gives, from the first on; 0: it is no such operator. */
+static int indexed_axes(const Node *node)
+{
+    const Shape *index = &node->in[1]->shape;
+    if (!node_is(node, "GatherND") || node_int(node, "batch_dims", 0))
+        return 0;
+    return (int)index->dim[index->rank - 1];
+}
+
+/* What is added to an index of the data that counts from the end; NULL: its dynamic axis is another
+ * one. */
+static Tensor *end_of_data(const Node *node, Tensor *data)
+{
+    const int axis = only_axis(data);
+    if (data->dynamic != 1u << axis)
+        return NULL;
+    if (node_is(node, "Gather")) {
+        const int64_t given = node_int(node, "axis", 0);
+        if (axis != node_axis(node, given, data->shape.rank))
+            return NULL;
+        return expand_reshape(node, dynamic_size(node, data, axis), 0, NULL);
+    }
+    const int axes = indexed_axes(node);
+    return axis < axes ? expand_slice(node, data->dims, 0, 0, axes) : NULL;
+}
+
+/* Gather and GatherND along the one dynamic axis of their data: indices below 0 count from the real
+ * end. An index beyond it, which no valid model has, reads zeros. */
 static bool gather_dynamic(Node *node, Tensor *data)
 {
-    if (!node_is(node, "Gather"))
+    if (!node_is(node, "Gather") && !node_is(node, "GatherND"))
         return false;
-    const int64_t given = node_int(node, "axis", 0);
-    const int axis = node_axis(node, given, data->shape.rank);
-    if (data->dynamic != 1u << axis)
+    Tensor *end = end_of_data(node, data);
+    if (!end)
         return false;
-    Tensor *size = dynamic_size(node, data, axis);
-    size = expand_reshape(node, size, 0, NULL);
     Tensor *index = expand_cast(node, node->in[1], DT_I64);
     Tensor *first = expand_number(node, 0.0, DT_I64);
     Tensor *from_end = expand_binary(node, "Less", index, first);
-    Tensor *moved = expand_add(node, index, size);
-    node_set_input(node, 0, settled(node, "ClearRest", data));
+    Tensor *moved = expand_add(node, index, end);
+    node_set_input(node, 0, dynamic_settled(node, "ClearRest", data));
     node_set_input(node, 1, expand_where(node, from_end, moved, index));
     return true;
 }
@@ -387,27 +436,12 @@ static void fix_bodies(const Node *node)
     }
 }
 
-/* What changes nothing in a reduction of floats. false: there is no such number. */
-static bool is_neutral(const Node *node, double *neutral)
+/* Does operand k say where others are read? The rest of it, which means nothing, must not. */
+static bool are_indices(const Node *node, int k)
 {
-    *neutral = node_is(node, "ReduceProd");
-    if (node_is(node, "ReduceMax"))
-        *neutral = -(double)INFINITY;
-    if (node_is(node, "ReduceMin"))
-        *neutral = (double)INFINITY;
-    return *neutral != 0 || node_is(node, "ReduceSum");
-}
-
-/* A reduction over the one dynamic axis. */
-static bool reduce_dynamic(Node *node, Tensor *tensor)
-{
-    const int axis = only_axis(tensor);
-    double neutral;
-    if (tensor->dynamic != 1u << axis || tensor->dtype != DT_F32 ||
-        !is_neutral(node, &neutral))
-        return false;
-    node_set_input(node, 0, dynamic_filled(node, tensor, axis, neutral));
-    return true;
+    if (node_is(node, "RoiAlign"))
+        return k >= 1;
+    return k == 1 && (node_is(node, "Gather") || node_is(node, "GatherND"));
 }
 
 /* What operand k, whose size is known only at run time, means for the results. */
@@ -416,10 +450,8 @@ static void pass_operand(Node *node, int k)
     Tensor *tensor = node->in[k];
     int to[MAX_RANK];
     if (dynamic_passes(node, k, to)) {
-        const bool indices =
-            k == 1 && (node_is(node, "Gather") || node_is(node, "GatherND"));
-        if (indices && !is_clear(tensor))
-            node_set_input(node, k, settled(node, "ClearRest", tensor));
+        if (are_indices(node, k) && !is_clear(tensor))
+            node_set_input(node, k, dynamic_settled(node, "ClearRest", tensor));
         pass_on(node, tensor, to);
         return;
     }
@@ -427,10 +459,13 @@ static void pass_operand(Node *node, int k)
         return;
     if (k == 0 && gather_dynamic(node, tensor))
         return;
-    if (k == 0 && reduce_dynamic(node, tensor))
+    if (k == 0 && dynamic_neutral(node, tensor)) {
+        if (dynamic_keeps(node) && axes_same(node, k, to))
+            pass_on(node, tensor, to);
         return;
+    }
     if (node_is(node, "NonZero")) {
-        node_set_input(node, k, settled(node, "ClearRest", tensor));
+        node_set_input(node, k, dynamic_settled(node, "ClearRest", tensor));
         return;
     }
     node_set_input(node, k, fixed(node, tensor));
@@ -472,112 +507,10 @@ static void replace_shape(Node *node, Tensor *dims)
     expand_finish_one(node, some);
 }
 
-/* The tensor whose real dimensions all are what operand i gives; NULL: none. */
-static Tensor *sized_like(const Node *node, int i)
-{
-    const Tensor *sizes = node_in(node, i);
-    return sizes ? sizes->sizes_of : NULL;
-}
-
-/* x is repeated over the sizes of `like`: an elementwise operator does that over the bound, and
- * whatever the elements of `like` are, x is chosen. */
-static void replace_repeated(Node *node, Tensor *x, Tensor *like)
-{
-    Tensor *any = expand_cast(node, like, DT_BOOL);
-    expand_finish_one(node, expand_where(node, any, x, x));
-}
-
-/* ConstantOfShape and Expand to the sizes of another tensor. */
-static bool dynamic_repeated(Node *node)
-{
-    const bool constant = node_is(node, "ConstantOfShape");
-    if (!constant && !node_is(node, "Expand"))
-        return false;
-    Tensor *like = sized_like(node, constant ? 0 : 1);
-    if (!like || like->dtype == DT_STRING)
-        return false;
-    Tensor *x = node->in[0];
-    if (constant)
-        x = graph_add_constant(node->graph, NULL, infer_fill(node));
-    replace_repeated(node, x, like);
-    return true;
-}
-
-/* Does Concat join sizes known only at run time, and nothing else that is so? */
-static bool joins_dynamic(const Node *node, int *axis)
-{
-    unsigned dynamic = 0;
-    for (int i = 0; i < node->n_in; i++) {
-        if (!node->in[i] || !shape_known(&node->in[i]->shape))
-            return false;
-        dynamic |= node->in[i]->dynamic;
-    }
-    if (!dynamic || !node_is(node, "Concat"))
-        return false;
-    *axis = infer_axis(node, -1, node->in[0]->shape.rank);
-    return dynamic == 1u << *axis;
-}
-
-/* The number of the size that the operands' come to: the same parts give the same one. */
-static int joined_id(const Node *node, int axis, int fresh)
-{
-    Graph *root = graph_root(node->graph);
-    const size_t bytes = (size_t)node->n_in * sizeof(int64_t);
-    int64_t *part = NEW_ARRAY(root->arena, int64_t, node->n_in);
-    for (int i = 0; i < node->n_in; i++) {
-        const Tensor *tensor = node->in[i];
-        const int id = tensor->size_id[axis];
-        part[i] = tensor->dynamic ? -1 - (int64_t)id : tensor->shape.dim[axis];
-    }
-    for (size_t i = 0; i < root->joined.n; i++) {
-        const JoinedSize *known = root->joined.at + i;
-        if (known->n == node->n_in && !memcmp(known->part, part, bytes))
-            return known->id;
-    }
-    VEC_PUSH(root->arena, &root->joined,
-             ((JoinedSize){ node->n_in, part, fresh }));
-    return fresh;
-}
-
-/* As many tensors as node has operands, joined. */
-static Tensor *concat_of(const Node *node, Tensor *const *part, int axis)
-{
-    Node *made = expand_node(node, "Concat", node->n_in, part, 1);
-    node_set_int(made, "axis", axis);
-    return expand_done(made);
-}
-
-/* Concat along an axis of sizes known only at run time: the bounds are joined, and of these the
- * elements are taken. */
-static bool concat_dynamic(Node *node)
-{
-    int axis;
-    if (!joins_dynamic(node, &axis))
-        return false;
-    Tensor **part = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
-    Tensor **mask = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
-    for (int i = 0; i < node->n_in; i++) {
-        Tensor *tensor = node->in[i];
-        mask[i] = elements_along(node, tensor, axis);
-        part[i] = tensor;
-        if (tensor->dynamic)
-            part[i] = settled(node, "ClearRest", tensor);
-    }
-    Tensor *joined = concat_of(node, part, axis);
-    Tensor *elements = concat_of(node, mask, 0);
-    Node *made = expand_of(node, "Compress", joined, elements);
-    node_set_int(made, "axis", axis);
-    Tensor *result = expand_done(made);
-    tensor_size_ids(result)[axis] =
-        joined_id(node, axis, result->size_id[axis]);
-    expand_finish_one(node, result);
-    return true;
-}
-
 bool dynamic_shape(Node *node)
 {
     const Tensor *tensor = node_in(node, 0);
-    if (dynamic_repeated(node) || concat_dynamic(node))
+    if (dynamic_made(node))
         return true;
     if (!tensor || !tensor->dynamic)
         return false;
@@ -610,7 +543,7 @@ void dynamic_outputs(Graph *graph)
         /* What is folded has no node any more; its size has one, which reads a value. */
         const Node *node =
             tensor->producer ? tensor->producer : tensor->dims->producer;
-        Tensor *own = settled(node, "Settle", tensor);
+        Tensor *own = dynamic_settled(node, "Settle", tensor);
         own->name = tensor->name;
         infer_same_sizes(own, tensor);
         graph->output.at[i] = own;

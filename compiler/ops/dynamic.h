@@ -38,6 +38,25 @@ void dynamic_cut(const Node *at, int n, Tensor *const *t,
                  int axis,      /* of each of them */
                  Tensor *size); /* so many: int64 [1] */
 
+/* Likewise: tensor as a settling operator leaves it. */
+Tensor *dynamic_settled(const Node *at,
+                        const char *op, /* FixedSize, ClearRest, Settle */
+                        Tensor *tensor);
+/* Likewise: bool [bound], which of the places along the axis are elements. */
+Tensor *dynamic_elements(const Node *at,
+                         const Tensor *tensor, /* of known size: all */
+                         int axis);
+
+/* Where node is put together of such sizes before its own infer function runs (dynamic_made.c):
+ * true, it is replaced. */
+bool dynamic_made(Node *node);
+
+/* Where node reduces operand 0 over its one dynamic axis, or a Softmax adds up along it, the operand
+ * becomes one whose rest changes nothing (dynamic_fill.c). false: it does something else. */
+bool dynamic_neutral(Node *node, Tensor *tensor);
+/* Has the result of such a node the axis as well? */
+bool dynamic_keeps(const Node *node);
+
 /* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an
  * operand, or repeats something over such a Shape, now replaced. */
 bool dynamic_shape(Node *node);

@@ -208,12 +208,24 @@ static bool has_one_row(const Tensor *bias)
     return !bias || bias->shape.rank < 2 || bias->shape.dim[0] == 1;
 }
 
-/* MatMul and Gemm: rows of the first factor. */
+/* Columns of the second factor of a MatMul. */
+static bool axes_columns(const Node *node, int *to)
+{
+    const int last = rank_of(node, 1) - 1;
+    for (int a = 0; a < last; a++)
+        to[a] = -1;
+    to[last] = node->out[0]->shape.rank - 1;
+    return node_is(node, "MatMul") && last > 0;
+}
+
+/* MatMul and Gemm: rows of the first factor, columns of the second. */
 bool axes_product(const Node *node, int k, int *to)
 {
     const Tensor *tensor = node->in[k];
     const int last = tensor->shape.rank - 1;
     const int more = node->out[0]->shape.rank - tensor->shape.rank;
+    if (k == 1)
+        return axes_columns(node, to);
     if (k != 0 || last < 1)
         return false;
     for (int a = 0; a < last; a++)
@@ -289,6 +301,39 @@ bool axes_flatten(const Node *node, int k, int *to)
     return true;
 }
 
+/* LayerNormalization: the axes before those that are normalized. */
+bool axes_norm(const Node *node, int k, int *to)
+{
+    const int rank = rank_of(node, k);
+    const int first = infer_axis(node, -1, rank);
+    for (int a = 0; a < rank; a++)
+        to[a] = a < first ? a : -1;
+    return k == 0;
+}
+
+/* OneHot: all axes of the indices, beside the new one. */
+bool axes_one_hot(const Node *node, int k, int *to)
+{
+    const int rank = rank_of(node, k);
+    const int added = infer_axis(node, -1, node->out[0]->shape.rank);
+    for (int a = 0; a < rank; a++)
+        to[a] = a + (a >= added);
+    return k == 0;
+}
+
+/* RoiAlign: the regions and, of as many, the image of each. Once the regions have passed, the result
+ * has their size. */
+bool axes_regions(const Node *node, int k, int *to)
+{
+    const Tensor *image = node->in[2];
+    const Tensor *other = k == 1 ? node->in[1] : node->out[0];
+    to[0] = 0;
+    to[1] = -1;
+    return k >= 1 && image->dynamic == 1u && other->dynamic == 1u &&
+           other->size_id[0] == image->size_id[0];
+}
+
+/* Sums that begin at the first element know nothing of the rest. */
 bool axes_cumsum(const Node *node, int k, int *to)
 {
     int64_t count;
@@ -298,7 +343,7 @@ bool axes_cumsum(const Node *node, int k, int *to)
         return false;
     const int along = node_axis(node, *axis, rank);
     for (int a = 0; a < rank; a++)
-        to[a] = a == along ? -1 : a;
+        to[a] = a == along && node_int(node, "reverse", 0) ? -1 : a;
     return true;
 }
 

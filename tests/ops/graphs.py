@@ -291,6 +291,39 @@ def arena_above(inlay, case, most):
     return 'an arena of %d bytes' % size if size > most else ''
 
 
+def selected_rows():
+    """A mask is looked up anew for each tensor that it selects from; what is selected is added up, averaged, multiplied, normalized."""
+    nodes = [make_node('Gather', ['x', 'first'], ['column'], axis=1), make_node('Greater', ['column', 'zero'], ['mask'])]
+    for data in 'xs':
+        nodes += [make_node('NonZero', ['mask'], ['places' + data]), make_node('Transpose', ['places' + data], ['at' + data], perm=[1, 0]),
+                  make_node('GatherND', [data, 'at' + data], [data + '1'])]
+    nodes += [make_node('Unsqueeze', ['s1', 'second'], ['s2']), make_node('Add', ['x1', 's2'], ['sum']),
+              make_node('ReduceMean', ['x1'], ['mean'], axes=[0], keepdims=0), make_node('Softmax', ['s1'], ['parts'], axis=0),
+              make_node('CumSum', ['s1', 'first'], ['steps']), make_node('Transpose', ['x1'], ['turned'], perm=[1, 0]),
+              make_node('MatMul', ['x1', 'turned'], ['products']), make_node('LayerNormalization', ['x1', 'ones'], ['norm']),
+              make_node('Cast', ['s1'], ['kind'], to=I64), make_node('OneHot', ['kind', 'depth', 'values'], ['kinds']),
+              make_node('GatherND', ['x1', 'last'], ['end'])]
+    wanted = {'sum': ([2, 2], [2, 3, 4, 5]), 'mean': ([2], [2, 3]), 'parts': ([2], [0.5, 0.5]), 'steps': ([2], [1, 2]),
+              'products': ([2, 2], [5, 11, 11, 25]), 'norm': ([2, 2], [-1, 1, -1, 1]), 'kinds': ([2, 3], [0, 1, 0, 0, 1, 0]), 'end': ([1, 2], [3, 4])}
+    outs = [make_value(name, F32, ['n'] + dims[1:] if name not in ('mean', 'end') else dims) for name, (dims, _) in wanted.items()]
+    outs[4] = make_value('products', F32, ['n', 'n'])
+    model = make_model(nodes, [make_value('x', F32, [4, 2]), make_value('s', F32, [4])], outs,
+                       [ints('first', [], [0]), floats('zero', [], [0]), ints('second', [1], [1]), floats('ones', [2], [1, 1]), ints('depth', [], [3]),
+                        floats('values', [2], [0, 1]), ints('last', [1, 1], [-1])])
+    return model, [floats('x', [4, 2], [1, 2, -1, 5, 3, 4, -2, 0]), floats('s', [4], [1, 9, 1, 9])], [floats(n, *w) for n, w in wanted.items()]
+
+
+def selected_regions():
+    """RoiAlign over those regions that a score chose; the image is 7 everywhere."""
+    nodes = [make_node('Greater', ['s', 'least'], ['mask']), make_node('NonZero', ['mask'], ['places']), make_node('Squeeze', ['places', 'first'], ['at']),
+             make_node('Gather', ['boxes', 'at'], ['chosen']), make_node('Gather', ['image', 'at'], ['of']),
+             make_node('RoiAlign', ['x', 'chosen', 'of'], ['y'], output_height=1, output_width=1)]
+    model = make_model(nodes, [make_value('x', F32, [1, 1, 4, 4]), make_value('boxes', F32, [3, 4]), make_value('s', F32, [3])],
+                       [make_value('y', F32, ['n', 1, 1, 1])], [floats('least', [], [0.5]), ints('first', [1], [0]), ints('image', [3], [0, 0, 0])])
+    given = [floats('x', [1, 1, 4, 4], [7] * 16), floats('boxes', [3, 4], [0, 0, 2, 2, 1, 1, 3, 3, 0, 1, 2, 3])]
+    return model, given + [floats('s', [3], [0.9, 0.1, 0.8])], [floats('y', [2, 1, 1, 1], [7, 7])]
+
+
 def kept_corners(producer, last):
     """A scale of one half makes 4 of 9: frameworks keep the corner, the standard's own data goes by 4.5."""
     resize = make_node('Resize', ['x', '', 'half'], ['y'], mode='linear', coordinate_transformation_mode='align_corners')
@@ -326,7 +359,7 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
-                 mask_of_scores, joined_selections, joined_nothing):
+                 mask_of_scores, joined_selections, joined_nothing, selected_rows, selected_regions):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = carries_no_weights(o.inlay)

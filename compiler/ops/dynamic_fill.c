@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Reductions and Softmax along an axis of which only the first elements count: the rest of the bound
+ * is filled with what changes nothing. */
+#include <math.h>
+
+#include "ops/dynamic.h"
+#include "ops/expand.h"
+
+/* The one dynamic axis; -1: there are several. */
+static int the_axis(const Tensor *tensor)
+{
+    int axis = 0;
+    while (!(tensor->dynamic >> axis & 1u))
+        axis++;
+    return tensor->dynamic == 1u << axis ? axis : -1;
+}
+
+bool dynamic_keeps(const Node *node)
+{
+    return node_is(node, "Softmax") || node_is(node, "LogSoftmax");
+}
+
+/* Does it take each axis by itself? Until opset 12 all from `axis` on are one. */
+static bool is_softmax(const Node *node)
+{
+    return dynamic_keeps(node) && node->op->since >= 13;
+}
+
+/* What changes nothing where node adds up floats. false: there is no such number. */
+static bool neutral_of(const Node *node, double *neutral)
+{
+    *neutral = 0.0;
+    if (node_is(node, "ReduceProd"))
+        *neutral = 1.0;
+    else if (node_is(node, "ReduceMax") || is_softmax(node))
+        *neutral = -(double)INFINITY;
+    else if (node_is(node, "ReduceMin"))
+        *neutral = (double)INFINITY;
+    else
+        return node_is(node, "ReduceSum") || node_is(node, "ReduceMean");
+    return true;
+}
+
+/* A mean over the bound divides by too many: the elements are as much greater before. */
+static Tensor *as_bound(const Node *node, Tensor *filled, const Tensor *tensor,
+                        int axis)
+{
+    Tensor *size = dynamic_size(node, tensor, axis);
+    Tensor *count = expand_cast(node, size, DT_F32);
+    const double bound = (double)tensor->shape.dim[axis];
+    Tensor *all = expand_number(node, bound, DT_F32);
+    return expand_mul(node, filled, expand_div(node, all, count));
+}
+
+bool dynamic_neutral(Node *node, Tensor *tensor)
+{
+    const int axis = the_axis(tensor);
+    double neutral;
+    if (axis < 0 || tensor->dtype != DT_F32 || !neutral_of(node, &neutral))
+        return false;
+    Tensor *filled = dynamic_filled(node, tensor, axis, neutral);
+    if (node_is(node, "ReduceMean"))
+        filled = as_bound(node, filled, tensor, axis);
+    node_set_input(node, 0, filled);
+    return true;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is made of sizes known only at run time before a node's infer function asks for its shape:
+ * repeated over them, joined along them. */
+#include <string.h>
+
+#include "ops/dynamic.h"
+#include "ops/expand.h"
+#include "ops/families.h"
+
+/* The tensor whose real dimensions all are what operand i gives; NULL: none. */
+static Tensor *sized_like(const Node *node, int i)
+{
+    const Tensor *sizes = node_in(node, i);
+    return sizes ? sizes->sizes_of : NULL;
+}
+
+/* x is repeated over the sizes of `like`: an elementwise operator does that over the bound, and
+ * whatever the elements of `like` are, x is chosen. */
+static void replace_repeated(Node *node, Tensor *x, Tensor *like)
+{
+    Tensor *any = expand_cast(node, like, DT_BOOL);
+    expand_finish_one(node, expand_where(node, any, x, x));
+}
+
+/* ConstantOfShape and Expand to the sizes of another tensor. */
+static bool dynamic_repeated(Node *node)
+{
+    const bool constant = node_is(node, "ConstantOfShape");
+    if (!constant && !node_is(node, "Expand"))
+        return false;
+    Tensor *like = sized_like(node, constant ? 0 : 1);
+    if (!like || like->dtype == DT_STRING)
+        return false;
+    Tensor *x = node->in[0];
+    if (constant)
+        x = graph_add_constant(node->graph, NULL, infer_fill(node));
+    replace_repeated(node, x, like);
+    return true;
+}
+
+/* Does Concat join sizes known only at run time, and nothing else that is so? */
+static bool joins_dynamic(const Node *node, int *axis)
+{
+    unsigned dynamic = 0;
+    for (int i = 0; i < node->n_in; i++) {
+        const Tensor *tensor = node->in[i];
+        if (!tensor || !shape_known(&tensor->shape))
+            return false;
+        dynamic |= tensor->dynamic;
+    }
+    if (!dynamic || !node_is(node, "Concat"))
+        return false;
+    *axis = infer_axis(node, -1, node->in[0]->shape.rank);
+    return dynamic == 1u << *axis;
+}
+
+/* The number of the size that the operands' come to: the same parts give the same one. */
+static int joined_id(const Node *node, int axis, int fresh)
+{
+    Graph *root = graph_root(node->graph);
+    const size_t bytes = (size_t)node->n_in * sizeof(int64_t);
+    int64_t *part = NEW_ARRAY(root->arena, int64_t, node->n_in);
+    for (int i = 0; i < node->n_in; i++) {
+        const Tensor *tensor = node->in[i];
+        part[i] = tensor->shape.dim[axis];
+        if (tensor->dynamic)
+            part[i] = -1 - (int64_t)tensor->size_id[axis];
+    }
+    for (size_t i = 0; i < root->joined.n; i++) {
+        const JoinedSize *known = root->joined.at + i;
+        if (known->n != node->n_in)
+            continue;
+        if (!memcmp(known->part, part, bytes))
+            return known->id;
+    }
+    VEC_PUSH(root->arena, &root->joined,
+             ((JoinedSize){ node->n_in, part, fresh }));
+    return fresh;
+}
+
+/* As many tensors as node has operands, joined. */
+static Tensor *concat_of(const Node *node, Tensor *const *part, int axis)
+{
+    Node *made = expand_node(node, "Concat", node->n_in, part, 1);
+    node_set_int(made, "axis", axis);
+    return expand_done(made);
+}
+
+/* Concat along an axis of sizes known only at run time: the bounds are joined, and of these the
+ * elements are taken. */
+static bool concat_dynamic(Node *node)
+{
+    int axis;
+    if (!joins_dynamic(node, &axis))
+        return false;
+    Tensor **part = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
+    Tensor **mask = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
+    for (int i = 0; i < node->n_in; i++) {
+        Tensor *tensor = node->in[i];
+        mask[i] = dynamic_elements(node, tensor, axis);
+        part[i] = tensor;
+        if (tensor->dynamic)
+            part[i] = dynamic_settled(node, "ClearRest", tensor);
+    }
+    Tensor *joined = concat_of(node, part, axis);
+    Tensor *elements = concat_of(node, mask, 0);
+    Node *made = expand_of(node, "Compress", joined, elements);
+    node_set_int(made, "axis", axis);
+    Tensor *result = expand_done(made);
+    tensor_size_ids(result)[axis] =
+        joined_id(node, axis, result->size_id[axis]);
+    expand_finish_one(node, result);
+    return true;
+}
+
+bool dynamic_made(Node *node)
+{
+    return dynamic_repeated(node) || concat_dynamic(node);
+}
