@@ -53,6 +53,13 @@ typedef struct JoinedSize {
     int id;    /* its own number */
 } JoinedSize;
 
+/* A size known only at run time. */
+typedef struct CountedSize {
+    struct Tensor *count; /* int64 [1] */
+    int64_t bound;
+    int id;
+} CountedSize;
+
 typedef enum IoForm {
     IO_CALLER, /* in a buffer of the caller, as ONNX has it */
     IO_ARENA, /* in the arena, where the header says and in the layout that the steps want */
@@ -238,6 +245,7 @@ struct Graph {
     const Map *kept;
     int next_size; /* of the root: numbers of sizes known at run time */
     VEC(JoinedSize) joined; /* of the root */
+    VEC(CountedSize) sizes; /* of the root */
     /* of the root: nodes that were copied to count the turns of loops */
     int counted;
     /* of the root: entries at the end of `output` that are dims */

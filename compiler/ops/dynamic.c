@@ -53,17 +53,25 @@ static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape,
     return expand_gather(at, dims, places, 0);
 }
 
-static void set_size(Node *node, int i, int axis, int id)
+void dynamic_mark(const Node *at, Tensor *tensor, int axis, Tensor *size,
+                  int id)
 {
-    Tensor *tensor = node_out(node, i);
     int source[MAX_RANK];
-    if (!tensor)
-        return;
     for (int k = 0; k < tensor->shape.rank; k++)
         source[k] = k == axis ? 0 : -1;
     tensor->dynamic = 1u << axis;
     tensor_size_ids(tensor)[axis] = id;
-    tensor->dims = assemble(node, node_count(node), &tensor->shape, source);
+    tensor->dims = assemble(at, size, &tensor->shape, source);
+    const CountedSize counted = { size, tensor->shape.dim[axis], id };
+    Graph *root = graph_root(at->graph);
+    VEC_PUSH(root->arena, &root->sizes, counted);
+}
+
+static void set_size(Node *node, int i, int axis, int id)
+{
+    Tensor *tensor = node_out(node, i);
+    if (tensor)
+        dynamic_mark(node, tensor, axis, node_count(node), id);
 }
 
 /* Does `other` make as many as node, being the same operator of the same operands? */
@@ -86,8 +94,8 @@ static int only_axis(const Tensor *tensor)
     return axis;
 }
 
-/* The number of what node counts: that of a twin in the same graph, of which exporters write one for
- * each tensor that a mask selects from, or a new one. */
+/* The number of what node counts: that of a twin in the same graph, as exporters write for each
+ * tensor that a mask selects from, or a new one. */
 static int counted_id(const Node *node)
 {
     enum { MOST_READERS = 64 };
@@ -345,14 +353,8 @@ void dynamic_cut(const Node *at, int n, Tensor *const *t, int axis,
                  Tensor *size)
 {
     const int id = ++graph_root(at->graph)->next_size;
-    for (int i = 0; i < n; i++) {
-        int source[MAX_RANK];
-        for (int k = 0; k < t[i]->shape.rank; k++)
-            source[k] = k == axis ? 0 : -1;
-        t[i]->dynamic = 1u << axis;
-        tensor_size_ids(t[i])[axis] = id;
-        t[i]->dims = assemble(at, size, &t[i]->shape, source);
-    }
+    for (int i = 0; i < n; i++)
+        dynamic_mark(at, t[i], axis, size, id);
 }
 
 /* A Slice along the one dynamic axis: what it takes of the real size. */
@@ -458,6 +460,8 @@ static void pass_operand(Node *node, int k)
     if (k == 0 && node_is(node, "Slice") && cut_dynamic(node, tensor))
         return;
     if (k == 0 && gather_dynamic(node, tensor))
+        return;
+    if (k == 0 && dynamic_reshaped(node, tensor))
         return;
     if (k == 0 && dynamic_neutral(node, tensor)) {
         if (dynamic_keeps(node) && axes_same(node, k, to))

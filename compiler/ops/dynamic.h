@@ -50,12 +50,29 @@ Tensor *dynamic_elements(const Node *at,
 /* Where node is put together of such sizes before its own infer function runs (dynamic_made.c):
  * true, it is replaced. */
 bool dynamic_made(Node *node);
+/* The number of the size that n parts come to, each a size or -1 - the number of one known at run
+ * time: of the same parts the same, else `fresh`. */
+int dynamic_joined(const Node *at, int n, /* parts */
+                   const int64_t *part,   /* [n] */
+                   int fresh);
+/* A Reshape that joins the dynamic axis with those behind it, or takes such from it. */
+bool dynamic_reshaped(Node *node, Tensor *tensor);
+/* The same where a list of sizes tells such a size, or indices are as many (dynamic_sized.c). */
+bool dynamic_told(Node *node);
 
-/* Where node reduces operand 0 over its one dynamic axis, or a Softmax adds up along it, the operand
- * becomes one whose rest changes nothing (dynamic_fill.c). false: it does something else. */
+/* Where node reduces operand 0 over its one dynamic axis, or a Softmax adds up along it, the
+ * operand becomes one whose rest changes nothing (dynamic_fill.c). false: it does something
+ * else. */
 bool dynamic_neutral(Node *node, Tensor *tensor);
 /* Has the result of such a node the axis as well? */
 bool dynamic_keeps(const Node *node);
+
+/* For nodes in the place of `at`: along `axis` the size of tensor is the number `id`, its value
+ * `size`, int64 [1]. */
+void dynamic_mark(const Node *at, Tensor *tensor, int axis, Tensor *size,
+                  int id);
+/* The size that element i of an integer operand is; NULL: it is none, or it has a value. */
+const CountedSize *dynamic_entry(const Node *node, int operand, int64_t i);
 
 /* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an
  * operand, or repeats something over such a Shape, now replaced. */

@@ -321,16 +321,46 @@ bool axes_one_hot(const Node *node, int k, int *to)
     return k == 0;
 }
 
-/* RoiAlign: the regions and, of as many, the image of each. Once the regions have passed, the result
- * has their size. */
+/* Conv, pools, and BatchNormalization by its constants: images, each by itself. */
+bool axes_images(const Node *node, int k, int *to)
+{
+    const int rank = rank_of(node, k);
+    for (int a = 0; a < rank; a++)
+        to[a] = a ? -1 : 0;
+    return k == 0 && !node_int(node, "training_mode", 0);
+}
+
+/* Expand: axes that the shape leaves as they are. */
+bool axes_expand(const Node *node, int k, int *to)
+{
+    const Tensor *tensor = node->in[0];
+    const int rank = tensor->shape.rank;
+    const int more = node->out[0]->shape.rank - rank;
+    int64_t count;
+    const int64_t *dims = infer_ints(node, 1, &count);
+    if (k > 0 || !dims)
+        return false;
+    for (int a = 0; a < rank; a++) {
+        const int64_t entry = a + count - rank;
+        const bool kept = entry < 0 || dims[entry] == 1;
+        to[a] = kept || !is_dynamic(tensor, a) ? a + more : -1;
+    }
+    return true;
+}
+
+/* RoiAlign: the regions and, of as many, the image of each. Once the regions have passed, the
+ * result has their size. */
 bool axes_regions(const Node *node, int k, int *to)
 {
     const Tensor *image = node->in[2];
     const Tensor *other = k == 1 ? node->in[1] : node->out[0];
     to[0] = 0;
     to[1] = -1;
-    return k >= 1 && image->dynamic == 1u && other->dynamic == 1u &&
-           other->size_id[0] == image->size_id[0];
+    if (k < 1 || image->dynamic != 1u)
+        return false;
+    if (other->dynamic != 1u)
+        return false;
+    return other->size_id[0] == image->size_id[0];
 }
 
 /* Sums that begin at the first element know nothing of the rest. */
@@ -343,7 +373,9 @@ bool axes_cumsum(const Node *node, int k, int *to)
         return false;
     const int along = node_axis(node, *axis, rank);
     for (int a = 0; a < rank; a++)
-        to[a] = a == along && node_int(node, "reverse", 0) ? -1 : a;
+        to[a] = a;
+    if (node_int(node, "reverse", 0))
+        to[along] = -1;
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reductions and Softmax along an axis of which only the first elements count: the rest of the bound
- * is filled with what changes nothing. */
+ * Reductions and Softmax along an axis of which only the first elements count: the rest of the
+ * bound is filled with what changes nothing. */
 #include <math.h>
 
 #include "ops/dynamic.h"

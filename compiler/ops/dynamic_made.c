@@ -54,28 +54,35 @@ static bool joins_dynamic(const Node *node, int *axis)
     return dynamic == 1u << *axis;
 }
 
-/* The number of the size that the operands' come to: the same parts give the same one. */
+int dynamic_joined(const Node *at, int n, const int64_t *part, int fresh)
+{
+    Graph *root = graph_root(at->graph);
+    const size_t bytes = (size_t)n * sizeof *part;
+    for (size_t i = 0; i < root->joined.n; i++) {
+        const JoinedSize *known = root->joined.at + i;
+        if (known->n != n)
+            continue;
+        if (!memcmp(known->part, part, bytes))
+            return known->id;
+    }
+    int64_t *own = NEW_ARRAY(root->arena, int64_t, n);
+    memcpy(own, part, bytes);
+    const JoinedSize joined = { n, own, fresh };
+    VEC_PUSH(root->arena, &root->joined, joined);
+    return fresh;
+}
+
+/* The number of the size that the operands' come to. */
 static int joined_id(const Node *node, int axis, int fresh)
 {
-    Graph *root = graph_root(node->graph);
-    const size_t bytes = (size_t)node->n_in * sizeof(int64_t);
-    int64_t *part = NEW_ARRAY(root->arena, int64_t, node->n_in);
+    int64_t *part = NEW_ARRAY(node->graph->arena, int64_t, node->n_in);
     for (int i = 0; i < node->n_in; i++) {
         const Tensor *tensor = node->in[i];
         part[i] = tensor->shape.dim[axis];
         if (tensor->dynamic)
             part[i] = -1 - (int64_t)tensor->size_id[axis];
     }
-    for (size_t i = 0; i < root->joined.n; i++) {
-        const JoinedSize *known = root->joined.at + i;
-        if (known->n != node->n_in)
-            continue;
-        if (!memcmp(known->part, part, bytes))
-            return known->id;
-    }
-    VEC_PUSH(root->arena, &root->joined,
-             ((JoinedSize){ node->n_in, part, fresh }));
-    return fresh;
+    return dynamic_joined(node, node->n_in, part, fresh);
 }
 
 /* As many tensors as node has operands, joined. */
@@ -86,13 +93,9 @@ static Tensor *concat_of(const Node *node, Tensor *const *part, int axis)
     return expand_done(made);
 }
 
-/* Concat along an axis of sizes known only at run time: the bounds are joined, and of these the
- * elements are taken. */
-static bool concat_dynamic(Node *node)
+/* The bounds joined, and of these the elements taken. */
+static Tensor *joined(Node *node, int axis)
 {
-    int axis;
-    if (!joins_dynamic(node, &axis))
-        return false;
     Tensor **part = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
     Tensor **mask = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
     for (int i = 0; i < node->n_in; i++) {
@@ -102,18 +105,32 @@ static bool concat_dynamic(Node *node)
         if (tensor->dynamic)
             part[i] = dynamic_settled(node, "ClearRest", tensor);
     }
-    Tensor *joined = concat_of(node, part, axis);
+    Tensor *all = concat_of(node, part, axis);
     Tensor *elements = concat_of(node, mask, 0);
-    Node *made = expand_of(node, "Compress", joined, elements);
+    Node *made = expand_of(node, "Compress", all, elements);
     node_set_int(made, "axis", axis);
-    Tensor *result = expand_done(made);
-    tensor_size_ids(result)[axis] =
-        joined_id(node, axis, result->size_id[axis]);
+    return expand_done(made);
+}
+
+/* Concat along an axis of sizes known only at run time; of one operand that one. */
+static bool concat_dynamic(Node *node)
+{
+    int axis;
+    Tensor *result;
+    if (!joins_dynamic(node, &axis))
+        return false;
+    if (node->n_in == 1) {
+        result = expand_unary(node, "Identity", node->in[0]);
+    } else {
+        result = joined(node, axis);
+        const int fresh = result->size_id[axis];
+        tensor_size_ids(result)[axis] = joined_id(node, axis, fresh);
+    }
     expand_finish_one(node, result);
     return true;
 }
 
 bool dynamic_made(Node *node)
 {
-    return dynamic_repeated(node) || concat_dynamic(node);
+    return dynamic_repeated(node) || concat_dynamic(node) || dynamic_told(node);
 }

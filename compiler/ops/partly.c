@@ -2,21 +2,26 @@
  * An element is followed back through the operators that only move it, to a constant. */
 #include "ops/partly.h"
 
+#include "base/size.h"
+#include "ops/dynamic.h"
 #include "ops/expand.h"
 
 /* Longer chains count as not known. */
 enum { MOST_MOVES = 64 };
 
-typedef struct Element {
-    const Tensor *tensor;
-    int64_t at;
-} Element;
+/* Does a Cast leave integers as they are? */
+static bool is_wider(const Node *node)
+{
+    return node_is(node, "Cast") && node->in[0]->dtype == DT_I64 &&
+           node->out[0]->dtype == DT_I64;
+}
 
 /* Do all elements keep their order? */
 static bool keeps_order(const Node *node)
 {
-    return node_is(node, "Identity") || node_is(node, "Squeeze") ||
-           node_is(node, "Unsqueeze") || node_is(node, "Reshape");
+    return is_wider(node) || node_is(node, "Identity") ||
+           node_is(node, "Squeeze") || node_is(node, "Unsqueeze") ||
+           node_is(node, "Reshape");
 }
 
 /* In whose operand element `at` of the joined lists lies. */
@@ -68,6 +73,44 @@ static bool leave_slice(const Node *node, Element *element)
     return element->at < n;
 }
 
+/* Is element `at` of tensor, or its only one, that constant? */
+static bool is_constant(const Node *node, const Tensor *tensor, int64_t at,
+                        int64_t value)
+{
+    int64_t count;
+    const int64_t *values = tensor_ints(node->graph, tensor, &count);
+    return values && (count == 1 ? *values : values[at]) == value;
+}
+
+/* A sum with zero. */
+static bool leave_add(const Node *node, Element *element)
+{
+    const int64_t count = tensor_count(node->out[0]);
+    for (int i = 0; i < 2; i++) {
+        const Tensor *tensor = node->in[i];
+        if (!shape_known(&tensor->shape) || tensor_count(tensor) != count)
+            continue;
+        if (!is_constant(node, node->in[1 - i], element->at, 0))
+            continue;
+        element->tensor = tensor;
+        return true;
+    }
+    return false;
+}
+
+/* Where(list == -1, ..., list): no size is -1. */
+static bool leave_where(const Node *node, Element *element)
+{
+    const Tensor *list = node->in[2];
+    const Node *asks = node->in[0]->producer;
+    if (!asks || !node_is(asks, "Equal") || asks->in[0] != list ||
+        !shape_equal(&list->shape, &node->out[0]->shape) ||
+        !is_constant(node, asks->in[1], element->at, -1))
+        return false;
+    element->tensor = list;
+    return true;
+}
+
 /* Goes to where the element came from. */
 static bool leave(Element *element)
 {
@@ -84,25 +127,64 @@ static bool leave(Element *element)
         return leave_concat(node, element);
     if (node_is(node, "Gather"))
         return leave_gather(node, element);
+    if (node_is(node, "Add"))
+        return leave_add(node, element);
+    if (node_is(node, "Where"))
+        return leave_where(node, element);
     return node_is(node, "Slice") && leave_slice(node, element);
+}
+
+Element partly_origin(const Tensor *list, int64_t at)
+{
+    Element element = { list, at };
+    for (int i = 0; i < MOST_MOVES && !element.tensor->value; i++)
+        if (!leave(&element))
+            break;
+    return element;
 }
 
 bool partly_known(Graph *graph, const Tensor *list, int64_t at, int64_t *value)
 {
-    Element element = { list, at };
-    for (int i = 0; i < MOST_MOVES; i++) {
-        if (element.tensor->value) {
-            int64_t count;
-            const int64_t *values = tensor_ints(graph, element.tensor, &count);
-            if (!values || element.at >= count)
-                return false;
-            *value = values[element.at];
-            return true;
-        }
-        if (!leave(&element))
-            return false;
+    const Element element = partly_origin(list, at);
+    int64_t count;
+    if (!element.tensor->value)
+        return false;
+    const int64_t *values = tensor_ints(graph, element.tensor, &count);
+    if (!values || element.at >= count)
+        return false;
+    *value = values[element.at];
+    return true;
+}
+
+/* Beside a size known only at run time, which operand 0 has, one that is left open (-1) is what the
+ * known ones leave. */
+static void close_other(const Node *node, int64_t *asked, int64_t count,
+                        int64_t counted)
+{
+    const Tensor *x = node->in[0];
+    const CountedSize *size = dynamic_entry(node, 1, counted);
+    int64_t left = 1;
+    int other = -1;
+    if (!size || !x->dynamic || x->dynamic & (x->dynamic - 1))
+        return;
+    for (int a = 0; a < x->shape.rank; a++) {
+        if (!(x->dynamic >> a & 1u))
+            left = i64_mul(left, x->shape.dim[a]);
+        else if (x->size_id[a] != size->id)
+            return;
     }
-    return false;
+    for (int k = 0; k < count; k++) {
+        if (k == counted)
+            continue;
+        if (asked[k] < 0)
+            other = k;
+        else if (asked[k] && left % asked[k] == 0)
+            left /= asked[k];
+        else
+            return;
+    }
+    if (other >= 0)
+        asked[other] = left;
 }
 
 const int64_t *partly_open(Node *node, int i, int64_t *count)
@@ -110,6 +192,7 @@ const int64_t *partly_open(Node *node, int i, int64_t *count)
     const Tensor *list = node->in[i];
     int64_t asked[MAX_RANK];
     int open = 0;
+    int last = 0;
     *count = infer_count(node, i);
     if (shape_known(node->out[0]->declared) || *count > MAX_RANK)
         return NULL;
@@ -118,9 +201,11 @@ const int64_t *partly_open(Node *node, int i, int64_t *count)
             continue;
         asked[k] = -1;
         open++;
+        last = k;
     }
     if (open != 1)
         return NULL;
+    close_other(node, asked, *count, last);
     node_set_input(node, i, expand_i64s(node, *count, asked));
     return infer_ints(node, i, count);
 }

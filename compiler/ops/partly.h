@@ -15,4 +15,11 @@ const int64_t *partly_open(Node *node, int i, int64_t *count);
 /* Element `at` of `list`, in the order of its elements; false: it is known only at run time. */
 bool partly_known(Graph *graph, const Tensor *list, int64_t at, int64_t *value);
 
+/* The element of an operand of an operator, or of a graph's input, that it is a copy of. */
+typedef struct Element {
+    const Tensor *tensor;
+    int64_t at;
+} Element;
+Element partly_origin(const Tensor *list, int64_t at);
+
 #endif

@@ -313,6 +313,30 @@ def selected_rows():
     return model, [floats('x', [4, 2], [1, 2, -1, 5, 3, 4, -2, 0]), floats('s', [4], [1, 9, 1, 9])], [floats(n, *w) for n, w in wanted.items()]
 
 
+def told_sizes():
+    """The number of rows that a mask chose is part of lists of sizes: made, repeated, counted, scattered, cut and reshaped by it."""
+    def rows(data, mask, at):
+        return [make_node('NonZero', [mask], [mask + 'n']), make_node('Squeeze', [mask + 'n', 'first'], [at]), make_node('Gather', [data, at], [mask + 'r'])]
+    nodes = [make_node('Gather', ['x', 'one'], ['c'], axis=1), make_node('Greater', ['c', 'two'], ['m'])] + rows('x', 'm', 'at')
+    nodes += [make_node('Shape', ['mr'], ['dims']), make_node('Gather', ['dims', 'zero'], ['n']), make_node('Unsqueeze', ['n', 'first'], ['n1']),
+              make_node('Concat', ['n1', 'three'], ['list'], axis=0), make_node('ConstantOfShape', ['list'], ['none']), make_node('Add', ['none', 'five'], ['filled']),
+              make_node('Expand', ['row', 'list'], ['rows']), make_node('Range', ['zero', 'n', 'one'], ['numbers']),
+              make_node('Gather', ['mr', 'zero'], ['c2'], axis=1), make_node('Greater', ['c2', 'three1'], ['q'])] + rows('mr', 'q', 'at2')
+    nodes += [make_node('Concat', ['n1', 'pair'], ['list2'], axis=0), make_node('ConstantOfShape', ['list2'], ['none2']), make_node('Unsqueeze', ['at2', 'last'], ['at3']),
+              make_node('Shape', ['at2'], ['m1']), make_node('Concat', ['m1', 'pair'], ['list3'], axis=0), make_node('Expand', ['at3', 'list3'], ['at4']),
+              make_node('ScatterElements', ['none2', 'at4', 'qr'], ['scattered'], axis=0), make_node('Reshape', ['mr', 'open'], ['flat']),
+              make_node('Concat', ['n1', 'open'], ['list4'], axis=0), make_node('Reshape', ['mr', 'list4'], ['back']), make_node('Slice', ['mr', 'first', 'n1', 'first'], ['whole']),
+              make_node('Reshape', ['mr', 'image'], ['images']), make_node('Conv', ['images', 'w'], ['conv']), make_node('Gather', ['dims', 'one'], ['width'])]
+    want = {'filled': ([2, 3], [5] * 6), 'rows': ([2, 3], [1, 2, 3] * 2), 'scattered': ([2, 2], [0, 0, 7, 4]), 'flat': ([4], [1, 5, 7, 4]),
+            'back': ([2, 2], [1, 5, 7, 4]), 'whole': ([2, 2], [1, 5, 7, 4]), 'conv': ([2, 1, 1, 2], [10, 50, 70, 40])}
+    outs = [make_value(n, F32, ['n'] + dims[1:]) for n, (dims, _) in want.items()]
+    model = make_model(nodes, [make_value('x', F32, [4, 2])], outs + [make_value('numbers', I64, ['n']), make_value('width', I64, [])],
+                       [ints('one', [], [1]), ints('zero', [], [0]), floats('two', [], [2]), floats('three1', [], [3]), floats('five', [], [5]), ints('first', [1], [0]),
+                        ints('last', [1], [1]), ints('three', [1], [3]), ints('pair', [1], [2]), ints('open', [1], [-1]), ints('image', [4], [-1, 1, 1, 2]),
+                        floats('row', [1, 3], [1, 2, 3]), floats('w', [1, 1, 1, 1], [10])])
+    return model, [floats('x', [4, 2], [1, 5, 3, 1, 7, 4, 9, 0])], [floats(n, *w) for n, w in want.items()] + [ints('numbers', [2], [0, 1]), ints('width', [], [2])]
+
+
 def selected_regions():
     """RoiAlign over those regions that a score chose; the image is 7 everywhere."""
     nodes = [make_node('Greater', ['s', 'least'], ['mask']), make_node('NonZero', ['mask'], ['places']), make_node('Squeeze', ['places', 'first'], ['at']),
@@ -359,7 +383,7 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
-                 mask_of_scores, joined_selections, joined_nothing, selected_rows, selected_regions):
+                 mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_regions):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = carries_no_weights(o.inlay)
