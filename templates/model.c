@@ -560,3 +560,9 @@ int model_weights_check(const void *weights, size_t length)
 }
 #endif
 #endif
+#if MODEL_HAS_SELFTEST
+#ifdef MODEL_SELFTEST
+
+#include "model_selftest.h"
+#endif
+#endif

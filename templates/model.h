@@ -142,6 +142,16 @@ typedef struct {
 int model_init(void *arena, size_t size);
 
 #endif
+#if MODEL_HAS_SELFTEST
+#ifdef MODEL_SELFTEST
+/* -DMODEL_SELFTEST, for all files: a run on made-up inputs. `sums` has MODEL_STEPS words and gets
+ * one for what each step wrote: `inlay steps` reads them and names the first step that differs. 0;
+ * a code of model_run(); or -1: results differ from those that the compiler got. Its buffers are
+ * static: one at a time. */
+int model_selftest(model_memory *arena, uint32_t *sums);
+#endif
+
+#endif
 #if MODEL_HAS_STATES
 /* Before the first run, and wherever a sequence begins anew: all states become zeros. Between runs
  * their bytes must not change, all others may; after a run that failed they are not known. */

@@ -13,6 +13,7 @@ enum CommandPlace {
     ANALYZE,
     CHECK,
     DIFF,
+    STEPS,
     RUN,
     TEST,
     DUMP,
@@ -51,6 +52,12 @@ static const Command commands[] = {
         .operand = "OLD.json NEW.json",
         .what = "what grew between two manifests, by tensor and node",
         .run = cmd_diff,
+    },
+    [STEPS] = {
+        .name = "steps",
+        .operand = "NAME.json WORDS",
+        .what = "hold the words of a device's self-test to the manifest's",
+        .run = cmd_steps,
     },
     [RUN] = {
         .name = "run",
@@ -128,7 +135,7 @@ static const Command commands[] = {
 #define PARTS (MODELS & ~ON(TEST))
 #define FILES (MODELS | ON(PROVE) | ON(WEIGHTS))
 #define LISTS (ON(OPS) | ON(PASSES) | ON(EXPLAIN) | ON(HELP))
-#define ALL (FILES | ON(DIFF) | ON(PLACE) | LISTS | ON(VERSION))
+#define ALL (FILES | ON(DIFF) | ON(STEPS) | ON(PLACE) | LISTS | ON(VERSION))
 
 static const char *const plan_values[] = { "simple", "order", "overlap",
                                            "stream", NULL };
@@ -246,7 +253,8 @@ static const OptionRow options[] = {
          "takes new ones (--weights=blob or stream)"),
     { "emit", 0, OPTION_SET, ON(COMPILE), AT(emit), "KIND,...", build_kinds, 0,
       NULL,
-      "files of build systems beside the code (default: cmake,meson,example)" },
+      "files of build systems beside the code (default: cmake,meson,example); "
+      "selftest: a word for each step, which `inlay steps` reads" },
     CHOICE("weights-type", PLANS, weights_type, "TYPE", type_values, 0,
            "of the weights of products and convolutions: file, as narrow as in "
            "the model (default); float32: more flash, at times faster"),
@@ -311,7 +319,8 @@ static const OptionRow options[] = {
     FLAG("html", 0, ON(COMPILE) | ON(ANALYZE), html,
          "the report to look at: analyze prints it, compile writes NAME.html"),
     FLAG("json", 'j',
-         ON(ANALYZE) | ON(COMPILE) | ON(CHECK) | ON(DIFF) | ON(PROVE) | LISTS,
+         ON(ANALYZE) | ON(COMPILE) | ON(CHECK) | ON(DIFF) | ON(STEPS) |
+             ON(PROVE) | LISTS,
          json, "results as JSON on standard output"),
     { "help", 'h', OPTION_HELP, ALL, 0, NULL, NULL, 0, NULL,
       "print the command's options" },

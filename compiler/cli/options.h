@@ -62,9 +62,9 @@ const Command *options_parse(Arena *arena, Options *options, int argc,
                              char *const *argv);
 
 /* The commands. */
-CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_diff, cmd_run, cmd_test,
-    cmd_ops, cmd_dump, cmd_passes, cmd_place, cmd_prove, cmd_explain, cmd_help,
-    cmd_version, cmd_weights;
+CommandFn cmd_compile, cmd_analyze, cmd_check, cmd_diff, cmd_steps, cmd_run,
+    cmd_test, cmd_ops, cmd_dump, cmd_passes, cmd_place, cmd_prove, cmd_explain,
+    cmd_help, cmd_version, cmd_weights;
 /* run: the values of --input, one for each input of the model. */
 void **run_inputs(Compile *compile);
 

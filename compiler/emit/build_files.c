@@ -10,6 +10,7 @@
 #include "emit/group.h"
 #include "emit/interface.h"
 #include "emit/rust.h"
+#include "emit/selftest.h"
 #include "emit/template.h"
 
 enum BuildKind {
@@ -22,28 +23,23 @@ enum BuildKind {
     ARDUINO,
     RUST,
     EXAMPLE,
+    SELFTEST,
     ALL,
 };
 
 const char *const build_kinds[] = {
-    [SRC] = "src",
-    [CMAKE] = "cmake",
-    [MESON] = "meson",
-    [ESP_IDF] = "esp-idf",
-    [ZEPHYR] = "zephyr",
-    [PLATFORMIO] = "platformio",
-    [ARDUINO] = "arduino",
-    [RUST] = "rust",
-    [EXAMPLE] = "example",
-    [ALL] = "all",
-    NULL,
+    [SRC] = "src",           [CMAKE] = "cmake",   [MESON] = "meson",
+    [ESP_IDF] = "esp-idf",   [ZEPHYR] = "zephyr", [PLATFORMIO] = "platformio",
+    [ARDUINO] = "arduino",   [RUST] = "rust",     [EXAMPLE] = "example",
+    [SELFTEST] = "selftest", [ALL] = "all",       NULL,
 };
 
 #define BIT(kind) (1u << (kind))
-#define EVERY (BIT(ALL) - 1u - BIT(SRC))
+/* Not the self-test, which is asked for by name. */
+#define EVERY (BIT(SELFTEST) - 1u - BIT(SRC))
 #define USUAL (BIT(CMAKE) | BIT(MESON) | BIT(EXAMPLE))
 /* Their interface is that of one model. */
-#define OF_ONE (BIT(ARDUINO) | BIT(RUST))
+#define OF_ONE (BIT(ARDUINO) | BIT(RUST) | BIT(SELFTEST))
 
 /* ---- their content ---- */
 
@@ -79,6 +75,24 @@ static Text fill_golden(const Content *content, const Filling *filling,
         { "arenas", golden_arenas(golden) },
         { "buffers", golden_buffers(golden) },
         { "regions", golden_regions(golden) },
+        { "inputs", golden_inputs(golden) },
+        { "outputs", golden_outputs(golden) },
+        { "compare", golden_compare(golden) },
+        { NULL, { 0 } },
+    };
+    return fill_sections(content, filling, file, sections);
+}
+
+static Text fill_selftest(const Content *content, const Filling *filling,
+                          const char *file)
+{
+    const Golden *golden = content->golden;
+    const Section sections[] = {
+        { "about", { 0 } },
+        { "sums", selftest_sums(golden) },
+        { "summed", selftest_summed(golden) },
+        { "steps", selftest_steps(golden) },
+        { "buffers", golden_buffers(golden) },
         { "inputs", golden_inputs(golden) },
         { "outputs", golden_outputs(golden) },
         { "compare", golden_compare(golden) },
@@ -277,8 +291,11 @@ static const BuildFile build_files[] = {
     { "lib.rs", "rust/lib.rs", BIT(RUST), false, fill_rust, false, NULL },
     { "main.c", "examples/main.c", BIT(EXAMPLE), true, fill_example, false,
       "group_main.c" },
-    { "model_golden.h", "src/*_golden.h", BIT(EXAMPLE) | BIT(ARDUINO), true,
-      fill_golden, true, NULL },
+    { "model_golden.h", "src/*_golden.h",
+      BIT(EXAMPLE) | BIT(ARDUINO) | BIT(SELFTEST), true, fill_golden, true,
+      NULL },
+    { "model_selftest.h", "src/*_selftest.h", BIT(SELFTEST), true,
+      fill_selftest, false, NULL },
     { "README.md", "README.md", EVERY, false, fill_readme, false,
       "group_README.md" },
 };
@@ -404,18 +421,22 @@ static const Condition *conditions_of(const Golden *golden, unsigned kinds)
         { "MODEL_HAS_REGIONS", has_regions(emitter) },
         { "MODEL_BY_ROWS", program_pushed(emitter->program) != NULL },
         { "MODEL_HAS_STATES", has_states(emitter) },
+        { "MODEL_PRINTS_SUMS", golden->sum && !has_regions(emitter) },
+        { "MODEL_HAS_WEIGHTS", has_weights(emitter) },
         { "MODEL_HAS_EXAMPLE", golden->result && kinds & BIT(EXAMPLE) },
         { "MODEL_GROUPED", false },
     };
     return with_kinds(emitter->arena, all, sizeof all / sizeof *all, kinds);
 }
 
-static const Word *words_of(Arena *arena, const char *name)
+/* `memory`: what a parameter `arena` points to. */
+static const Word *words_of(Arena *arena, const char *name, const char *memory)
 {
     const char *option =
         arena_printf(arena, "INLAY_%s", text_upper(arena, name));
     const Word all[] = {
         { "model_name", name },
+        { "model_memory", memory },
         { "model_target", target_name(arena, name) },
         { "model_version", INLAY_VERSION },
         { "INLAY_MODEL", option },
@@ -427,6 +448,17 @@ static const Word *words_of(Arena *arena, const char *name)
     return list;
 }
 
+/* The run that tests are made of, if any of these kinds has one. */
+static Golden golden_for(const Emitter *emitter, Program *program,
+                         unsigned kinds)
+{
+    if (kinds & BIT(SELFTEST))
+        return golden_run_summed(emitter, program);
+    if (kinds & (BIT(EXAMPLE) | BIT(ARDUINO)))
+        return golden_run(emitter, program);
+    return (Golden){ .emitter = emitter };
+}
+
 void build_files_emit(Program *program, Output *output,
                       const SourceFacts *facts, unsigned asked)
 {
@@ -434,12 +466,11 @@ void build_files_emit(Program *program, Output *output,
     const char *name = facts->name;
     Emitter emitter = emitter_new(program, name, facts->form);
     emitter.slots = facts->slots;
-    Golden golden = { .emitter = &emitter };
-    if (kinds & (BIT(EXAMPLE) | BIT(ARDUINO)))
-        golden = golden_run(&emitter, program);
+    const Golden golden = golden_for(&emitter, program, kinds);
+    program->sum = golden.sum;
     const Filling filling = {
         .model = name,
-        .word = words_of(emitter.arena, name),
+        .word = words_of(emitter.arena, name, interface_memory(&emitter)),
         .condition = conditions_of(&golden, kinds),
     };
     const Content content = { .arena = emitter.arena, .golden = &golden };
@@ -453,6 +484,11 @@ void build_files_emit(Program *program, Output *output,
 }
 
 /* ---- of several models ---- */
+
+bool build_files_selftest(unsigned kinds)
+{
+    return kinds & BIT(SELFTEST);
+}
 
 bool build_files_for_many(int kind)
 {
@@ -474,6 +510,7 @@ static const Condition *conditions_of_many(const Group *group, unsigned kinds)
         { "MODEL_WEIGHTS_SOURCE", false }, { "MODEL_WEIGHTS_INCLUDED", false },
         { "MODEL_WEIGHTS_OBJECT", false }, { "MODEL_HAS_SLOTS", false },
         { "MODEL_HAS_EXAMPLE", tests },    { "MODEL_GROUPED", true },
+        { "MODEL_PRINTS_SUMS", false },
     };
     return with_kinds(group->arena, all, sizeof all / sizeof *all, kinds);
 }
@@ -483,7 +520,7 @@ void build_files_group(const Group *group, Output *output, unsigned asked)
     const unsigned kinds = kinds_asked(asked) & ~OF_ONE;
     const Filling filling = {
         .model = group->name,
-        .word = words_of(group->arena, group->name),
+        .word = words_of(group->arena, group->name, "void"),
         .condition = conditions_of_many(group, kinds),
     };
     const Content content = { .arena = group->arena, .group = group };

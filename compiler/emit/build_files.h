@@ -16,6 +16,8 @@ void build_files_emit(Program *program, Output *output,
                       const SourceFacts *facts, unsigned kinds);
 /* The rest of it, for all models together. */
 void build_files_group(const Group *group, Output *output, unsigned kinds);
+/* Is a self-test among the kinds? Then the code has room for it. */
+bool build_files_selftest(unsigned kinds);
 /* Can there be a file of that kind for several models? */
 bool build_files_for_many(int kind);
 

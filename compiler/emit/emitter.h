@@ -15,6 +15,7 @@ typedef struct Emitter {
     WeightsForm form;
     const char *model_sha256; /* "": not asked for */
     bool slots;               /* the runtime's slots are asked for */
+    bool selftest;            /* so is a self-test */
     bool grouped; /* one of several models that share a source file */
     int first_step; /* what the code calls its first step: variants have steps in a row */
     const Step **maker; /* by tensor: the first step that writes it, or NULL */

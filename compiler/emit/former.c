@@ -15,6 +15,7 @@ static bool is_of_model(const char *file, const char *name)
     return !strncmp(leaf, name, n) &&
            (leaf[n] == '.' || !strncmp(leaf + n, "_weights.", 9) ||
             !strncmp(leaf + n, "_golden.", 8) ||
+            !strncmp(leaf + n, "_selftest.", 10) ||
             !strncmp(leaf + n, "_plan_check.", 12));
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "emit/interface.h"
 #include "emit/lengths.h"
 #include "eval/eval.h"
@@ -239,24 +240,56 @@ static void **buffers_of(Arena *arena, Tensor *const *tensor, size_t count)
     return buffer;
 }
 
-Golden golden_run(const Emitter *emitter, Program *program)
+/* The run itself; with a table of what is summed up, the words of the steps, too. */
+static bool run_golden(Golden *golden, Program *program)
 {
     const Graph *graph = program->graph;
-    Golden golden = { .emitter = emitter };
-    if (!is_plain_call(emitter) || !is_little_work(program))
-        return golden;
+    Arena *arena = golden->emitter->arena;
     Arena *scratch = &graph->store->scratch;
-    const ArenaMark mark = arena_mark(scratch);
     void **in = buffers_of(scratch, graph->input.at, graph->input.n);
     void **out = buffers_of(scratch, graph->output.at, graph->output.n);
     uint32_t random = 1;
+    int error;
     for (size_t i = 0; i < graph->input.n; i++)
         random = fill(graph->input.at[i], in[i], random);
-    golden.result =
-        NEW_ARRAY(emitter->arena, GoldenResult, graph->output.n + 1);
-    if (eval_run(program, in, out) || !take_results(&golden, out))
-        golden.result = NULL;
+    golden->result = NEW_ARRAY(arena, GoldenResult, graph->output.n + 1);
+    if (golden->table)
+        error = sums_run(program, golden->table, in, out, golden->sum);
+    else
+        error = eval_run(program, in, out);
+    return !error && take_results(golden, out);
+}
+
+static void run_if_it_ends(Golden *golden, Program *program)
+{
+    Arena *scratch = &program->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    if (!run_golden(golden, program))
+        golden->result = NULL;
     arena_release(scratch, mark);
+}
+
+Golden golden_run(const Emitter *emitter, Program *program)
+{
+    Golden golden = { .emitter = emitter };
+    if (is_plain_call(emitter) && is_little_work(program))
+        run_if_it_ends(&golden, program);
+    return golden;
+}
+
+Golden golden_run_summed(const Emitter *emitter, Program *program)
+{
+    const size_t steps = program->step.n;
+    Golden golden = {
+        .emitter = emitter,
+        .table = sums_tables(emitter->arena, program),
+        .sum = NEW_ARRAY(emitter->arena, StepSum, steps + 1),
+    };
+    run_if_it_ends(&golden, program);
+    if (!golden.result)
+        fail_at(STATUS_CONFIG, LOC_NONE, "leave out --emit=selftest",
+                "--emit=selftest: on made-up inputs the model gives no finite "
+                "numbers that could be compared");
     return golden;
 }
 

@@ -4,6 +4,7 @@
 #define INLAY_EMIT_GOLDEN_H
 
 #include "emit/emitter.h"
+#include "eval/sums.h"
 
 /* Values of a result that the test compares. */
 typedef struct GoldenResult {
@@ -15,11 +16,16 @@ typedef struct GoldenResult {
 typedef struct Golden {
     const Emitter *emitter;
     GoldenResult *result; /* one for each; NULL: there is no test */
+    /* of a self-test: what of each step is summed up, and its words; NULL: it is none */
+    SumTable *table;
+    StepSum *sum;
 } Golden;
 
 /* Runs the planned program where that is little work, all inputs and results lie with the caller
  * and the weights are linked; there is no test either where no result has a finite number. */
 Golden golden_run(const Emitter *emitter, Program *program);
+/* The same for a self-test, however much work it is; status 78 where there is none. */
+Golden golden_run_summed(const Emitter *emitter, Program *program);
 
 /* Parts of NAME_golden.h. */
 Text golden_arenas(const Golden *golden);

@@ -491,6 +491,13 @@ Text interface_outputs(const Emitter *emitter)
 
 /* ---- statements ---- */
 
+const char *interface_memory(const Emitter *emitter)
+{
+    if (!has_regions(emitter))
+        return "void";
+    return arena_printf(emitter->arena, "const %s_arenas", emitter->name);
+}
+
 Text interface_regions(const Emitter *emitter)
 {
     const Plan *plan = &emitter->program->plan;

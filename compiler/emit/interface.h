@@ -44,6 +44,8 @@ bool has_buffers(const Emitter *emitter);
 /* Room on the stack for real dimensions that the caller does not ask for. */
 Text interface_dims(const Emitter *emitter);
 /* Statements: each region's pointer, and those of inputs and outputs. */
+/* What the parameter `arena` points to. */
+const char *interface_memory(const Emitter *emitter);
 Text interface_regions(const Emitter *emitter);
 Text interface_values(const Emitter *emitter);
 /* The pointers to the weights of other models. */

@@ -2,6 +2,7 @@
 #include "emit/manifest.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/json_memory.h"
@@ -136,6 +137,20 @@ static json_t *values(const Program *program, Tensor *const *tensor,
     return list;
 }
 
+/* The word of the step in the self-test; null: it is not the same in every run. */
+static json_t *sum_facts(const StepSum *sum)
+{
+    if (!sum->known)
+        return json_null();
+    json_t *object = manifest_made(json_object());
+    manifest_set(object, "word", json_integer((json_int_t)sum->word));
+    if (sum->near)
+        manifest_set(object, "allowed",
+                     isfinite(sum->allowed) ? json_real(sum->allowed)
+                                            : json_null());
+    return object;
+}
+
 static json_t *step(Arena *arena, const Program *program, const Step *s)
 {
     json_t *object = manifest_made(json_object());
@@ -147,6 +162,8 @@ static json_t *step(Arena *arena, const Program *program, const Step *s)
     if (program->blob)
         manifest_set(object, "params", params_facts(program, s));
     manifest_set(object, "macs", json_integer(s->macs));
+    if (program->sum)
+        manifest_set(object, "sum", sum_facts(program->sum + s->index));
     manifest_set(
         object, "live_bytes",
         json_integer(program->plan.live ? program->plan.live[s->index] : 0));

@@ -78,6 +78,8 @@ const char *name_fault(const char *name)
     if (!strcmp(name, "library"))
         return "has the manifest library.json, which PlatformIO takes for its "
                "own";
+    if (ends_with(name, "_selftest"))
+        return "is that of the self-test of another model";
     if (ends_with(name, "_plan_check"))
         return "is that of the checks of another model";
     return NULL;

@@ -70,6 +70,7 @@ void runtime_add(RuntimeUse *use, const Emitter *emitter)
         tiles_of_step(program->step.at[i], &use->tiles);
     use->math = use->math || table_needs_math(emitter);
     use->slots = use->slots || has_slots(emitter);
+    use->sums = use->sums || emitter->selftest;
     use->dealt = use->dealt || table_has_slots(emitter);
 }
 
@@ -187,6 +188,8 @@ void runtime_copy(const RuntimeUse *use, Output *output)
         VEC_PUSH(arena, &todo, "inlay_slots.c");
         VEC_PUSH(arena, &todo, "inlay_signed.c");
     }
+    if (use->sums)
+        VEC_PUSH(arena, &todo, "inlay_sums.h");
     while (todo.n) {
         const EmbeddedFile *file = find_file(todo.at[--todo.n]);
         if (!file || map_put(&seen, file->name, arena))

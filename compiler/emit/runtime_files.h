@@ -14,6 +14,7 @@ typedef struct RuntimeUse {
     TileUse tiles;
     bool math;  /* tables name constants of <math.h> */
     bool slots; /* with the files of the slots */
+    bool sums;  /* with what a self-test takes */
     bool dealt; /* rows have slots of pools */
 } RuntimeUse;
 

@@ -11,11 +11,12 @@
 #include "emit/lengths.h"
 #include "emit/own_names.h"
 #include "emit/seal.h"
+#include "emit/selftest.h"
 #include "emit/tables.h"
 #include "emit/template.h"
 
 /* Most conditions and sections of the templates, and their end. */
-enum { CONDITIONS = 26, SECTIONS = 24 };
+enum { CONDITIONS = 27, SECTIONS = 24 };
 
 static Text about(const Emitter *emitter)
 {
@@ -176,14 +177,6 @@ static void write_checks(const Emitter *emitter, Output *output,
     write_own(emitter, output, filling, "model_plan_check.h", "_plan_check.h");
 }
 
-/* What the parameter `arena` points to. */
-static const char *memory_type(const Emitter *emitter)
-{
-    if (!has_regions(emitter))
-        return "void";
-    return arena_printf(emitter->arena, "const %s_arenas", emitter->name);
-}
-
 static void write_files(const Emitter *emitter, Output *output,
                         const Filling *common, const SourceFacts *facts)
 {
@@ -205,6 +198,7 @@ static Emitter emitter_of(const Program *program, const SourceFacts *facts)
     emitter.model_sha256 = facts->model_sha256;
     emitter.slots = facts->slots;
     emitter.grouped = facts->group != NULL;
+    emitter.selftest = facts->selftest;
     return emitter;
 }
 
@@ -224,11 +218,24 @@ static Condition *put_weights_conditions(const Emitter *emitter, Condition *to)
     return to + sizeof conditions / sizeof *conditions;
 }
 
+/* Which of the caller's values lie in the arena. */
+static Condition *put_place_conditions(const Emitter *emitter, Condition *to)
+{
+    const Condition conditions[] = {
+        { "MODEL_INPUTS_INSIDE", inputs_inside(emitter) },
+        { "MODEL_INPUTS_STAY", emitter->program->plan.preserve_input },
+        { "MODEL_OUTPUTS_INSIDE", outputs_inside(emitter) },
+    };
+    memcpy(to, conditions, sizeof conditions);
+    return to + sizeof conditions / sizeof *conditions;
+}
+
 /* What the model has beside them. */
 static void put_conditions(const Emitter *emitter, Condition *all)
 {
     const Program *program = emitter->program;
     Condition *to = put_weights_conditions(emitter, all);
+    to = put_place_conditions(emitter, to);
     const Condition conditions[] = {
         { "MODEL_HAS_REGIONS", has_regions(emitter) },
         { "MODEL_HAS_LABELS", has_labels(emitter) },
@@ -240,11 +247,9 @@ static void put_conditions(const Emitter *emitter, Condition *all)
         { "MODEL_HAS_SEGMENTS", program->plan.segment.n != 0 },
         { "MODEL_HAS_BUFFERS", has_buffers(emitter) },
         { "MODEL_HAS_DOUBLES", has_doubles(emitter) },
-        { "MODEL_INPUTS_INSIDE", inputs_inside(emitter) },
-        { "MODEL_INPUTS_STAY", program->plan.preserve_input },
-        { "MODEL_OUTPUTS_INSIDE", outputs_inside(emitter) },
         { "MODEL_GROUPED", emitter->grouped },
         { "MODEL_HAS_LENGTHS", has_lengths(emitter) },
+        { "MODEL_HAS_SELFTEST", emitter->selftest },
         { "MODEL_BORROWS", program->lender.n != 0 },
         { NULL, false },
     };
@@ -257,11 +262,13 @@ void emit_source(const Program *program, Output *output,
                  const SourceFacts *facts)
 {
     const Emitter emitter = emitter_of(program, facts);
+    if (facts->selftest)
+        selftest_refuse(&emitter);
     Condition conditions[CONDITIONS];
     put_conditions(&emitter, conditions);
     const bool streamed = weights_streamed(&emitter);
     const Word words[3] = {
-        { "model_memory", memory_type(&emitter) },
+        { "model_memory", interface_memory(&emitter) },
         { "model_source", streamed ? "inlay_source" : "void" },
     };
     const Filling common = {

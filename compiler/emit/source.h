@@ -13,8 +13,9 @@ typedef struct SourceFacts {
     const char *name;
     WeightsForm form;         /* of the weights, not WEIGHTS_AUTO */
     const char *model_sha256; /* "": not asked for */
-    bool checks; /* with NAME_plan_check.h, which -DINLAY_CHECK needs */
-    bool slots;  /* with inlay_slots.c, where the weights are a blob */
+    bool checks;   /* with NAME_plan_check.h, which -DINLAY_CHECK needs */
+    bool selftest; /* with NAME_selftest.h, which -DNAME_SELFTEST needs */
+    bool slots;    /* with inlay_slots.c, where the weights are a blob */
     /* of several models, whose source file includes NAME.inc.h; NULL: alone */
     Group *group;
 } SourceFacts;

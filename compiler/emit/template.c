@@ -90,6 +90,10 @@ static void put_line(Filler *filler, const char *line)
     Text *out = &filler->out;
     while (*line) {
         const char *with;
+        if (begins(line, "-DMODEL_")) { /* the macro of an option */
+            text_put(out, "-D");
+            line += strlen("-D");
+        }
         const size_t length = replacement(filler, line, &with);
         if (length) {
             text_put(out, with);

@@ -221,7 +221,7 @@ static void **bases_of(Program *program, unsigned char *const *memory,
 {
     const Graph *graph = program->graph;
     Arena *arena = &graph->store->scratch;
-    void **base = NEW_ARRAY(arena, void *, program_bases(program));
+    void **base = NEW_ARRAY(arena, void *, program_bases(program) + 1);
     void **next = base + INLAY_ARENA;
     base[INLAY_WEIGHTS] = eval_weights(arena, program);
     for (int i = 0; i < program_regions(program); i++)
@@ -252,13 +252,27 @@ static int run_layers(const inlay_model *model, void *const *base,
     return INLAY_OK;
 }
 
+/* The program's steps; where they are wrapped, the last base pointer is the wrapper's. */
+static inlay_model wrapped_model(Arena *arena, const Program *program,
+                                 void **base, const EvalWrap *wrap)
+{
+    const int32_t bases = (int32_t)program_bases(program);
+    inlay_model model = program_model(arena, program);
+    if (wrap) {
+        base[bases] = wrap->base;
+        wrap->wrap(wrap->context, arena, &model, bases);
+    }
+    return model;
+}
+
 static int run_in(Program *program, unsigned char *const *memory,
-                  void *const *in, void *const *out, const EvalWatch *watch)
+                  void *const *in, void *const *out, const EvalWatch *watch,
+                  const EvalWrap *wrap)
 {
     Arena *arena = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(arena);
     void **base = bases_of(program, memory, in, out);
-    const inlay_model model = program_model(arena, program);
+    const inlay_model model = wrapped_model(arena, program, base, wrap);
     int error;
     take_inputs(program, base, in);
     if (program_pushed(program))
@@ -280,7 +294,13 @@ static int run_in(Program *program, unsigned char *const *memory,
 int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,
                 void *const *out)
 {
-    return run_in(program, memory, in, out, NULL);
+    return run_in(program, memory, in, out, NULL, NULL);
+}
+
+int eval_run_wrapped(Program *program, unsigned char *const *memory,
+                     void *const *in, void *const *out, const EvalWrap *wrap)
+{
+    return run_in(program, memory, in, out, NULL, wrap);
 }
 
 int eval_run_watched(Program *program, void *const *in, void *const *out,
@@ -295,7 +315,7 @@ int eval_run_watched(Program *program, void *const *in, void *const *out,
             arena, (size_t)program_region_size(program, r) + (size_t)ALIGN);
         memory[r] = area + (ALIGN - (uintptr_t)area % ALIGN) % ALIGN;
     }
-    const int error = run_in(program, memory, in, out, watch);
+    const int error = run_in(program, memory, in, out, watch, NULL);
     arena_release(arena, mark);
     return error;
 }

@@ -21,6 +21,17 @@ typedef struct EvalWatch {
 /* The same, watched; then the plan is one layer by layer (PLAN_SIMPLE). NULL: nobody watches. */
 int eval_run_watched(Program *program, void *const *in, void *const *out,
                      const EvalWatch *watch);
+/* Puts other steps in place of the model's; the base pointer of that index is the wrapper's own. */
+typedef void EvalWrapFunction(void *context, Arena *arena, inlay_model *model,
+                              int32_t base);
+typedef struct EvalWrap {
+    EvalWrapFunction *wrap;
+    void *context;
+    void *base;
+} EvalWrap;
+/* The same as eval_run_in(), with wrapped steps. */
+int eval_run_wrapped(Program *program, unsigned char *const *memory,
+                     void *const *in, void *const *out, const EvalWrap *wrap);
 /* The same in the caller's memory: an area of 64-aligned bytes for each region, whatever they hold.
  */
 int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,

@@ -235,6 +235,14 @@ typedef struct Steps {
     VEC(WeightSlot) weight; /* constants that only they need */
 } Steps;
 
+/* The word of a step that has been summed up (runtime/inlay_sums.h). */
+typedef struct StepSum {
+    bool known; /* its results are the same in every run */
+    bool near;  /* the word is a float, within `allowed` elsewhere */
+    uint32_t word;
+    double allowed;
+} StepSum;
+
 typedef struct Program {
     Graph *graph;
     const Family *family; /* how its weights are packed */
@@ -257,6 +265,8 @@ typedef struct Program {
     char code_sha256[65]; /* of them */
     /* that runs are given within bounds; NULL: all sizes are fixed (ir/lengths.h) */
     struct Lengths *lengths;
+    /* of each step, of a run on the inputs of the self-test; NULL: none was asked for */
+    const StepSum *sum;
     Plan plan;
 } Program;
 

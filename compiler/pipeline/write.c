@@ -50,6 +50,7 @@ void write_source(Compile *compile)
         .form = form,
         .model_sha256 = compile->model_sha256,
         .checks = options->checks,
+        .selftest = build_files_selftest((unsigned)options->emit),
         .slots = options->slots,
         .group = compile->group,
     };

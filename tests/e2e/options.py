@@ -85,6 +85,9 @@ class Bench:
         self.hard = self.model('hard', worst.FORMS['crossed'](300))
         self.signal = write(os.path.join(work, 'signal.pb'), make_tensor('t0', F32, [1, worst.SIGNAL], bytes(4 * worst.SIGNAL)))
         self.old, self.new = (shutil.copy(self.manifest(m), os.path.join(work, n)) for m, n in [(self.near, 'old.json'), (digits, 'new.json')])
+        self.summed = shutil.copy(self.manifest(self.near, ['--emit', 'selftest']), os.path.join(work, 'summed.json'))
+        with open(self.summed) as f:
+            self.step_words = write(os.path.join(work, 'words.txt'), ''.join('%08x\n' % s['sum']['word'] for s in json.load(f)['steps']))
         self.arena = json.loads(self.run(['analyze', digits, '--json'])[1])['arena']['size']
         self.region = json.loads(self.run(['analyze', digits, '--json', '--region', 'a:1M'])[1])['regions'][0]['size']
 
@@ -114,6 +117,7 @@ class Bench:
                 'analyze': ['analyze', model],
                 'check': ['check', model, '--max-weights', '64M', '--json'],
                 'diff': ['diff', self.old, self.new],
+                'steps': ['steps', self.summed, self.step_words],
                 'run': ['run', model] + [w for i in inputs for w in ('--input', i)],
                 'test': ['test', model],
                 'dump': ['dump', model],

@@ -55,6 +55,21 @@ static __attribute__((noinline)) int run(uint32_t *stack)
     return code;
 }
 
+#ifdef CASE_SELFTEST
+/* The self-test, and the word of each step, a line each. */
+static int selftest(void)
+{
+    static uint32_t word[CASE_STEPS];
+    const int code = CASE_SELFTEST(arena.bytes, word);
+    uint32_t i;
+    for (i = 0; i < CASE_STEPS; i++) {
+        semi_hex(word[i]);
+        semi_text("\n");
+    }
+    return code;
+}
+
+#endif
 int main(void)
 {
     uint32_t i;
@@ -70,6 +85,10 @@ int main(void)
     semi_text("written\n");
 #endif
     code = run(&stack);
+#ifdef CASE_SELFTEST
+    if (!code)
+        code = selftest();
+#endif
     for (i = CASE_ARENA_SIZE; i < sizeof arena.bytes; i++)
         if (arena.bytes[i] != RUBBISH)
             code = 94;

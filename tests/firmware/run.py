@@ -105,6 +105,20 @@ def run_fault(t, core, net):
         t.skip(core.name + ': a store into constants faults', 'no memory protection')
 
 
+def run_selftest(t, core, inlay, folder, work):
+    """The self-test on the core: its words are those of the manifest."""
+    os.mkdir(work)
+    net = Net(inlay, folder, 'm', work, core.target, ['--emit=selftest'])
+    image.write_case(work, net.name, net.man, net.inputs, net.out)
+    image.build(core, work, net.out, '-O2', ['-DM_SELFTEST', '-DCASE_SELFTEST=m_selftest', '-DCASE_STEPS=M_STEPS'])
+    status, text = image.emulate(core, work)
+    words = os.path.join(work, 'words.txt')
+    with open(words, 'w') as f:
+        f.write(text)
+    compared, said = host.run([inlay, 'steps', os.path.join(net.out, 'm.json'), words])
+    t.ok(core.name + ': self-test, the word of each step', not status and not compared and 'all right' in said, text + said)
+
+
 def ready_cores(t, names):
     """Those of `names` (empty: all) whose tools are here."""
     found = []
@@ -146,6 +160,7 @@ def run_model(t, folder, work, ready, o, first):
                 run_core(t, core, net, '-' + level, o)
             if first:
                 run_fault(t, core, net)
+                run_selftest(t, core, o.inlay, folder, os.path.join(work, core.name + '-selftest'))
 
 
 def main():
