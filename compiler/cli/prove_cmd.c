@@ -334,6 +334,23 @@ static void prove_combination(LengthProof *proof, int32_t combination)
     fail_now(status);
 }
 
+/* What stays from run to run is where the next run, of any length, looks for it. */
+static void prove_states(const LengthProof *proof, const Program *program)
+{
+    const Graph *first = proof->compile->program->graph;
+    const Graph *graph = program->graph;
+    for (size_t i = 0; i < graph->state.n; i++) {
+        const Tensor *wanted = first->input.at[first->state.at[i].in];
+        const Tensor *state = graph->input.at[graph->state.at[i].in];
+        if (state->offset != wanted->offset ||
+            tensor_bytes(state) != tensor_bytes(wanted))
+            fail_at(STATUS_LIMIT, proof->loc, NULL,
+                    "variants[%d] has state %zu at another place than the "
+                    "first variant",
+                    proof->variant - 1, i);
+    }
+}
+
 static void prove_members(void *context)
 {
     LengthProof *proof = context;
@@ -343,6 +360,7 @@ static void prove_members(void *context)
     Lead lead = lead_of(&proof->compile->arena, program);
     if (proof->variant)
         judge_plan(program, claim->variant.at[proof->variant], proof->loc);
+    prove_states(proof, program);
     if (claim->variant.at[proof->variant]->size > claim->size)
         fail_at(STATUS_LIMIT, proof->loc, NULL,
                 "variants[%d] has a larger arena than the model",

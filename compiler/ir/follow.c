@@ -203,6 +203,22 @@ static void take_plan(Program *program, const Plan *lead)
     };
 }
 
+/* States lie where they do in the lead, whatever the lengths. */
+static bool follow_states(Follow *follow)
+{
+    const Graph *lead = follow->lead->program->graph;
+    const Graph *graph = follow->program->graph;
+    for (size_t i = 0; i < graph->state.n; i++) {
+        const Tensor *of_lead = lead->input.at[lead->state.at[i].in];
+        Tensor *state = graph->input.at[graph->state.at[i].in];
+        if (tensor_bytes(of_lead) != tensor_bytes(state))
+            return refuse(follow, "a state has another size");
+        state->offset = of_lead->offset;
+    }
+    program_place_states(follow->program);
+    return true;
+}
+
 const char *follow_lead(Lead *lead, Program *program, OtherConstants *others)
 {
     Arena *arena = program->graph->arena;
@@ -215,7 +231,8 @@ const char *follow_lead(Lead *lead, Program *program, OtherConstants *others)
         .image = NEW_ARRAY(arena, Tensor *, of_lead + 1),
         .origin = NEW_ARRAY(arena, Tensor *, ids + 1),
     };
-    if (!follow_values(&follow) || !follow_steps(&follow))
+    if (!follow_values(&follow) || !follow_steps(&follow) ||
+        !follow_states(&follow))
         return follow.why;
     take_plan(program, &lead->program->plan);
     program_link(program);

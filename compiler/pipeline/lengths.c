@@ -9,6 +9,7 @@
 #include "bounds/bounds.h"
 #include "emit/weights.h"
 #include "ir/follow.h"
+#include "pipeline/lengths_states.h"
 #include "pipeline/values.h"
 #include "prove/check.h"
 
@@ -31,7 +32,6 @@ static void refuse_options(const Compile *compile)
         bool given;
     } refused[] = {
         { "--io", options->io && *options->io },
-        { "--state", options->state && *options->state },
         { "--stream", options->stream && *options->stream },
         { "--preserve-input", options->preserve_input },
         { "--slices", options->slices },
@@ -320,9 +320,10 @@ typedef struct Pursuit {
     bool objected;
 } Pursuit;
 
-static void add_variant(Pursuit *pursuit, Program *program)
+static void add_variant(Pursuit *pursuit, Program *program, int32_t combination)
 {
     Lengths *lengths = pursuit->compile->lengths;
+    lengths_place_states(lengths, program, combination);
     Arena *arena = lengths->arena;
     Variant *variant = NEW(arena, Variant);
     variant->program = program;
@@ -466,7 +467,7 @@ static void begin_variant(Pursuit *pursuit, int32_t combination)
             "the steps of the model change with its lengths more than %d "
             "times, at last at %s",
             MOST_VARIANTS, lengths_text(lengths, combination));
-    add_variant(pursuit, new_lead(compile, combination));
+    add_variant(pursuit, new_lead(compile, combination), combination);
     Variant *variant = lengths->variant.at[lengths->variant.n - 1];
     keep(lengths, variant, combination, variant->program, &none);
 }
@@ -488,7 +489,7 @@ static bool follow_all(Compile *compile)
     const OtherConstants none = { 0 };
     int32_t combination = (int32_t)lengths_combinations(lengths) - 1;
     lengths->variant.n = 0;
-    add_variant(&pursuit, compile->program);
+    add_variant(&pursuit, compile->program, combination);
     keep(lengths, lengths->variant.at[0], combination, compile->program, &none);
     while (combination-- > 0 && !pursuit.objected) {
         LengthCompile *one = lengths_open(compile, combination, STAGE_LOWER);
