@@ -179,21 +179,45 @@ static const char *place_of(const Html *html, const Block *block)
                           : at;
 }
 
+/* Is it called after the step at which it begins, whose line the table has? */
+static bool is_of_line(const Html *html, const Block *block)
+{
+    const Step *step = html->program->step.at[block->first];
+    const char *name =
+        arena_printf(html->arena, "step %d, %s %s", step->index,
+                     step_name(step), step->node ? step->node->name : "");
+    return !block->pool && !block->ring &&
+           !strcmp(name, block_name(html->program, block));
+}
+
+/* What the script cannot tell from the rectangle and the table: names, and places in regions. */
+static void put_title(const Html *html, Text *text, const Block *block)
+{
+    const bool regions = html->program->plan.region.n;
+    if (!regions && is_of_line(html, block))
+        return;
+    text_put(text, "<title>");
+    put_block_name(text, html->program, block);
+    if (regions)
+        text_print(text, "\n%s bytes at %s, steps %d to %d",
+                   grouped(html->arena, block->bytes), place_of(html, block),
+                   block->first, block->end - 1);
+    text_put(text, "</title>");
+}
+
 static void put_block(Html *html, Text *text, const Block *block)
 {
     const Step *by = block_maker(html->program, block);
     const Step *maker = by ? by : html->program->step.at[block->first];
     text_print(text,
-               "<rect class=\"c%d%s%s\" x=\"%d\" y=\"%" PRId64
-               "\" width=\"%d\" height=\"%" PRId64 "\"><title>",
+               "<rect class=\"c%d%s%s\" x=%d y=%" PRId64
+               " width=%d height=%" PRId64 ">",
                colour_of(html, step_name(maker)), block->ring ? " ring" : "",
                block->scratch ? " scratch" : "", block->first,
                html->program->plan.arena_size - block->offset - block->bytes,
                block->end - block->first, block->bytes);
-    put_block_name(text, html->program, block);
-    text_print(text, "\n%s bytes at %s, steps %d to %d</title></rect>\n",
-               grouped(html->arena, block->bytes), place_of(html, block),
-               block->first, block->end - 1);
+    put_title(html, text, block);
+    text_put(text, "</rect>\n");
 }
 
 static void put_live(const Html *html, Text *text)

@@ -114,12 +114,35 @@ def check_text(t, args, work, name):
         t.ok('%s%s: the page tells of it' % (name, what), status == 0 and ('Arena against work' in page) == ('limit' in what) and ('far' in page) == ('regions' in what), status)
 
 
+def check_search(t, work, name, page):
+    """A link with words to find hides the other lines, goes to the first of them, and the map shows the steps about it."""
+    whole = read(page)
+    steps = re.search('<table id="steps">.*?</table>', whole, re.S).group(0).split('<tr><td>')[1:]
+    wanted = [i for i, line in enumerate(steps) if '11' in re.sub('<[^>]*>', '', line)]
+    if not wanted:
+        return
+    status, dom = browse(work, page + '#find=11&zoom=8')
+    table = re.search('<table id="steps">.*?</table>', dom, re.S).group(0)
+    lines = [line for line in re.findall('<tr[^>]*><td', table)]
+    shown = [i for i, line in enumerate(lines) if 'hidden' not in line]
+    at = re.search(r'id="here" x="(\d+)"', dom)
+    box = re.search(r'<svg id="map" viewBox="([\d.]+) 0 ([\d.]+) ', dom)
+    t.ok(name + ': the lines that are found', status == 0 and shown == wanted, (shown, wanted))
+    t.ok(name + ': the first of them is chosen, and in view', at and box and int(at.group(1)) == wanted[0] and
+         float(box.group(1)) <= wanted[0] < float(box.group(1)) + float(box.group(2)) and float(box.group(2)) == min(len(steps), max(8, -(-len(steps) // 256))), (at and at.group(0), box and box.group(0)))
+
+
 def check_browser(t, work, name, page):
     status, dom = browse(work, page)
     running = Page(dom).marked.get(('tr', 'on'), 0)
     t.ok(name + ': the script runs in a browser and marks the step of the peak', status == 0 and running == 1, dom[-2000:])
     t.ok(name + ': names of the model stay names', re.search('<title>([^<]*)', dom).group(1) == name + ': memory plan' and 'img' not in Page(dom).tags)
     t.ok(name + ': the policy is not broken', 'Content Security Policy' not in dom, dom[:2000])
+    titles = re.findall(r'<rect class[^>]*><title>[^<]*\n([\d,]+) bytes at ([\d,]+), steps (\d+) to (\d+)</title>', dom)
+    told = sorted((int(first), int(last) + 1, int(size.replace(',', '')), int(at.replace(',', ''))) for size, at, first, last in titles)
+    blocks = [line.split(',') for line in read(page[:-len('html')] + 'csv').split()[1:]]
+    t.ok(name + ': each block says where it lies', told == sorted(tuple(map(int, b[1:5])) for b in blocks), (told[:3], blocks[:3]))
+    check_search(t, work, name, page)
     picture = os.path.join(work, name + '.png')
     status, text = browse(work, page, picture)
     t.ok(name + ': it can be drawn', status == 0 and png_size(picture) == (1200, 1600), text)
@@ -136,12 +159,12 @@ def main():
         with open(os.path.join(args.models, 'digits', 'digits.onnx'), 'rb') as f:
             pages['digits'] = check_model(t, args, work, 'digits', f.read())
         pages['hostile'] = check_model(t, args, work, 'hostile', chain(12, lambda i: HOSTILE + str(i)))
-        pages['large'] = check_model(t, args, work, 'large', chain(1000, lambda i: 'features.stage%d.block%d.result' % (i // 100, i)))
+        pages['large'] = check_model(t, args, work, 'large', chain(1500, lambda i: 'features.stage%d.block%d.result' % (i // 100, i)))
         for name, model in (('text', chain(7, lambda i: HOSTILE + str(i))), ('named', chain(7, lambda i: 'model/stage/block%d/batch_normalization/FusedBatchNormV3/activation/Relu' % i))):
             with open(os.path.join(work, name + '.onnx'), 'wb') as f:
                 f.write(model)
             check_text(t, args, work, name)
-        t.ok('1,000 nodes: at most 300 KB', os.path.getsize(pages['large']) <= 300000, os.path.getsize(pages['large']))
+        t.ok('1,500 nodes: at most 300 KB', os.path.getsize(pages['large']) <= 300000, os.path.getsize(pages['large']))
         for name, page in pages.items():
             if shutil.which('chromium'):
                 check_browser(t, work, name, page)
