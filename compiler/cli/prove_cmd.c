@@ -28,7 +28,8 @@ static const json_t *parse(Compile *compile, const char *path)
     file_close(f);
     if (!document)
         fail_at(STATUS_MALFORMED,
-                (Loc){ .file = path, .byte = error.position, .node = -1 }, NULL,
+                (Loc){ .file = path, .byte = error.position, .node = -1 },
+                "the manifest comes first: inlay prove NAME.json MODEL.onnx",
                 "no JSON: %s", error.text);
     return document;
 }

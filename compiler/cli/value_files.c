@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/size.h"
 #include "ir/convert.h"
 #include "cli/npz.h"
@@ -107,7 +108,9 @@ void *value_fit(Arena *arena, const char *path, const FileValues *values,
                 tensor->name,
                 dtype_name(tensor->words ? DT_STRING : tensor->dtype));
     if (shape_count(&values->shape) != tensor_count(tensor))
-        fail_at(STATUS_MALFORMED, value_place(path), NULL,
+        fail_at(STATUS_MALFORMED, value_place(path),
+                "`inlay analyze MODEL.onnx` lists inputs and results with "
+                "their shapes; --shape gives open ones",
                 "has shape %s, \"%s\" is %s", shape_text(arena, &values->shape),
                 tensor->name, shape_text(arena, &wanted));
     if (same)
@@ -284,8 +287,21 @@ bool values_shape(Compile *compile, const Tensors *wanted,
     return true;
 }
 
+/* A word that is no file, and nearly one that stands for values. */
+static void refuse_misspelt(const char *path)
+{
+    static const char *const words[] = { "zeros", "random", "random:1", NULL };
+    const char *meant = nearest(path, words);
+    if (meant && !is_made(path) && !file_exists(path))
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "zeros; random:1, with any number as its seed; or a file",
+                "there is no file \"%s\": did you mean %s?", path,
+                *meant == 'z' ? "zeros" : "random:1");
+}
+
 bool value_is_archive(Arena *arena, const char *word)
 {
+    refuse_misspelt(word);
     return !is_made(word) && npz_is(arena, word);
 }
 

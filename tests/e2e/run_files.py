@@ -164,6 +164,9 @@ def formats(t, b):
     first = b.run('float32', [1000], 'random:1', None)[2]
     t.ok('random:1 is the same each time', first == b.run('float32', [1000], 'random:1', None)[2] and 0 <= min(first) < 0.1 and 0.9 < max(first) < 1)
     t.ok('random:2 is another', first != b.run('float32', [1000], 'random:2', None)[2])
+    for word, meant in (('zeroes', 'zeros'), ('random', 'random:1'), ('zero', 'zeros')):
+        status, text, _ = b.run('float32', [2], word, None)
+        t.ok('%s: %s was meant' % (word, meant), status == 64 and 'did you mean %s?' % meant in text, text)
     t.ok('random: needs a seed', b.run('float32', [1000], 'random:', None)[0] == 64)
 
 
