@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "inlay_coded.h"
 
 /* Letters of a kernel's row, an operand each: '?' behind one that may be left out, '*' behind one
  * of which there are any number. */
@@ -200,6 +201,10 @@ static const char *object_fetched(const Step *step, const Step *piece,
             return "it fetches less of its constants than it reads";
         if (end > tensor_bytes(window->tensor))
             return "its window is smaller than what it fetches";
+        if (part->coded &&
+            (end > fetch->code || fetch->code + (int64_t)sizeof(inlay_code) >
+                                      tensor_bytes(window->tensor)))
+            return "its window has no room for a code";
     }
     return NULL;
 }

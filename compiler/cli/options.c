@@ -243,9 +243,13 @@ static const OptionRow options[] = {
          "what the rule says depends on them (default: DIR/NAME.json)"),
     CHOICE("weights", ON(COMPILE), weights, "FORM", weights_forms, WEIGHTS_AUTO,
            "form of the weights"),
+    FLAG("code-weights", 0, PLANS, code_weights,
+         "weights are coded without loss where that saves flash, and decoded "
+         "into a window of the arena before a step takes them"),
     BYTES("window", PLANS, window,
           "the weights are read through a window of the arena of so many bytes "
-          "(--weights=stream)"),
+          "(--weights=stream), or decoded into one (--code-weights; default: "
+          "8K)"),
     BYTES("resident", PLANS, resident,
           "bytes of weights that stay in the code all the same (--window)"),
     FLAG("slots", 0, ON(COMPILE), slots,
@@ -355,7 +359,10 @@ static const OptionRule rules[] = {
     { "run", "per-step", "io", RULE_EXCLUDES, NULL },
     { "compile", "depfile-target", "depfile", RULE_NEEDS, NULL },
     { "compile", "slots", "weights", RULE_NEEDS, "blob|stream" },
-    { "compile", "window", "weights", RULE_NEEDS, "stream" },
+    { "compile", "window", "weights|code-weights", RULE_NEEDS, "stream" },
+    { "compile", "code-weights", "weights", RULE_EXCLUDES, "blob|stream" },
+    { NULL, "code-weights", "resident", RULE_EXCLUDES, NULL },
+    { NULL, "code-weights", "threads", RULE_EXCLUDES, NULL },
     { NULL, "resident", "window", RULE_NEEDS, NULL },
     { NULL, "window", "threads", RULE_EXCLUDES, NULL },
     { "check", "format", "json", RULE_EXCLUDES, NULL },

@@ -43,9 +43,12 @@ typedef struct OptionRow {
 
 /* What holds between two options of a command; NULL: of every command that has both. */
 typedef struct OptionRule {
-    const char *command, *option, *other;
+    const char *command, *option;
+    const char
+        *other; /* "first|second": one of two will do; `value` is the first's */
     enum { RULE_NEEDS, RULE_EXCLUDES } kind;
-    const char *value; /* that it needs of the other, a choice; NULL: any */
+    const char
+        *value; /* of the other, a choice, or some: "blob|stream"; NULL: any */
 } OptionRule;
 
 const Command *command_rows(int *count);

@@ -326,19 +326,41 @@ static bool is_listed(const char *list, const char *value)
     return false;
 }
 
-/* Has the other option the value that the rule asks for? */
-static bool has_value(const Parser *parser, const OptionRule *rule)
+/* Has that option been given, with one of those values? */
+static bool has_value(const Parser *parser, const char *name,
+                      const char *values)
 {
-    const OptionRow *row = parser->row;
+    const OptionRow *row = find_row(parser, name, strlen(name));
     int taken;
-    if (!is_given(parser, rule->other))
+    if (!is_given(parser, name))
         return false;
-    if (!rule->value)
+    if (!values)
         return true;
-    while (strcmp(row->name, rule->other) != 0)
-        row++;
     memcpy(&taken, (const char *)parser->options + row->at, sizeof taken);
-    return is_listed(rule->value, row->choice[taken - row->first]);
+    return is_listed(values, row->choice[taken - row->first]);
+}
+
+/* Has what the rule is about been given? */
+static bool is_met(const Parser *parser, const OptionRule *rule)
+{
+    const char *second = strchr(rule->other, '|');
+    if (!second)
+        return has_value(parser, rule->other, rule->value);
+    const size_t length = (size_t)(second - rule->other);
+    const char *first = arena_text(parser->arena, rule->other, length);
+    return has_value(parser, first, rule->value) ||
+           is_given(parser, second + 1);
+}
+
+/* "weights=stream or --code-weights": what the rule is about, without its first hyphens. */
+static const char *other_text(const Parser *parser, const OptionRule *rule)
+{
+    const char *second = strchr(rule->other, '|');
+    const int length =
+        second ? (int)(second - rule->other) : (int)strlen(rule->other);
+    return arena_printf(parser->arena, "%.*s%s%s%s%s", length, rule->other,
+                        rule->value ? "=" : "", rule->value ? rule->value : "",
+                        second ? " or --" : "", second ? second + 1 : "");
 }
 
 static void check_rules(const Parser *parser)
@@ -349,16 +371,14 @@ static void check_rules(const Parser *parser)
         if ((rule->command && strcmp(rule->command, parser->command->name)) ||
             !is_given(parser, rule->option))
             continue;
-        const char *value = rule->value;
-        if (rule->kind == RULE_NEEDS && !has_value(parser, rule))
+        if (rule->kind == RULE_NEEDS && !is_met(parser, rule))
             fail_at(STATUS_USAGE, LOC_NONE, NULL,
-                    "%s --%s is of no use without --%s%s%s",
-                    parser->command->name, rule->option, rule->other,
-                    value ? "=" : "", value ? value : "");
-        if (rule->kind == RULE_EXCLUDES && is_given(parser, rule->other))
+                    "%s --%s is of no use without --%s", parser->command->name,
+                    rule->option, other_text(parser, rule));
+        if (rule->kind == RULE_EXCLUDES && is_met(parser, rule))
             fail_at(STATUS_USAGE, LOC_NONE, NULL,
                     "%s takes --%s or --%s, not both", parser->command->name,
-                    rule->option, rule->other);
+                    rule->option, other_text(parser, rule));
     }
 }
 

@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "bounds/bounds.h"
 #include "cli/options.h"
+#include "forms/coded.h"
 #include "forms/fetch.h"
 #include "ir/follow.h"
 #include "ops/lower_graph.h"
@@ -232,19 +233,27 @@ static LowerOptions lower_options(const Claim *claim, bool any_rows)
         .narrow = claim->narrow,
         .winograd = claim->winograd,
         .any_rows = any_rows,
-        .window = claim->window,
+        .window = claim->coded ? 0 : claim->window,
     };
 }
 
 /* What steps read through windows. */
-static void fetch(Program *program, const Claim *claim)
+static void fetch(Program *program, const Claim *claim, Loc loc)
 {
     const FetchOptions options = {
         .window = claim->window,
         .resident = claim->resident,
         .whole = claim->whole,
+        .coded = claim->coded,
+        .room = claim->room.n ? claim->room.at : NULL,
     };
-    if (options.window)
+    if (claim->room.n && claim->room.n != program->step.n)
+        fail_at(STATUS_MALFORMED, loc, NULL,
+                "weights.stream.room is for %zu steps, the model has %zu",
+                claim->room.n, program->step.n);
+    if (options.coded)
+        coded_choose(program);
+    if (options.window || options.coded)
         fetch_steps(program, &options);
 }
 
@@ -423,7 +432,7 @@ void cmd_prove(Compile *compile)
     progress_doing("proving the plan");
     const LowerOptions options = lower_options(claim, lengths);
     compile->program = lower_graph(compile->graph, &options);
-    fetch(compile->program, claim);
+    fetch(compile->program, claim, loc);
     judge_plan(compile->program, claim, loc);
     const int64_t bound = plan_lower_bound(compile->program);
     judge_bound(claim, bound, loc);

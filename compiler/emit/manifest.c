@@ -325,8 +325,8 @@ static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
         manifest_set(object, "sha256", json_string(facts->weights_sha256));
     if (program->blob)
         blob_facts(object, program, facts);
-    if (program->stream.asked)
-        manifest_set(object, "stream", stream_facts(&program->stream));
+    if (program->stream.asked || program->stream.coded)
+        manifest_set(object, "stream", stream_facts(program));
     return object;
 }
 
@@ -532,7 +532,7 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     if (plan->curve.n)
         manifest_key(manifest, "curve", curve_facts(plan));
     manifest_key(manifest, "weights", weight_facts(program, facts));
-    if (program->blob)
+    if (program->blob || program->stream.coded)
         manifest_constants(manifest, program);
     manifest_key(
         manifest, "inputs",

@@ -63,7 +63,7 @@ ConstantUse *constant_uses(const Program *program);
 json_t *constant_facts(const Program *program, const ConstantUse *uses,
                        size_t i);
 /* What comes through windows. */
-json_t *stream_facts(const StreamUse *use);
+json_t *stream_facts(const Program *program);
 /* The step's parameters as the code has them. */
 json_t *params_facts(const Program *program, const Step *step);
 

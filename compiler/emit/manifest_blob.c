@@ -103,6 +103,15 @@ static void put_use(json_t *object, const Program *program,
     set_text(object, "role", role_of(program, use));
 }
 
+static const char *place_of(const Program *program, const WeightSlot *slot)
+{
+    if (slot->coded)
+        return "coded";
+    if (!program->blob)
+        return "plain";
+    return slot->tensor->region ? "code" : "blob";
+}
+
 json_t *constant_facts(const Program *program, const ConstantUse *uses,
                        size_t i)
 {
@@ -113,21 +122,39 @@ json_t *constant_facts(const Program *program, const ConstantUse *uses,
     put_use(object, program, uses + i);
     set_text(object, "dtype", dtype_name(tensor->dtype));
     manifest_set(object, "dims", sizes_of(&tensor->shape));
-    set_text(object, "place", in_code ? "code" : "blob");
+    set_text(object, "place", place_of(program, slot));
     set_number(object, "at", slot->offset);
     set_number(object, "bytes", slot->bytes);
+    if (slot->coded) {
+        set_number(object, "plain", slot->coded->plain);
+        set_number(object, "bound", slot->coded->bound);
+    }
     if (in_code)
         manifest_set(object, "crc32", crc_of(program, slot));
     return object;
 }
 
-/* What was asked for of streamed weights, and what that came to. */
-json_t *stream_facts(const StreamUse *use)
+/* The window of each step. */
+static json_t *room_facts(const Program *program)
 {
+    json_t *list = manifest_made(json_array());
+    for (int32_t i = 0; program->stream.room && i < program->lowered; i++)
+        json_array_append_new(list, json_integer(program->stream.room[i]));
+    return list;
+}
+
+/* What was asked for of streamed weights, and what that came to. */
+json_t *stream_facts(const Program *program)
+{
+    const StreamUse *use = &program->stream;
     json_t *object = manifest_made(json_object());
     set_number(object, "window", (uint64_t)use->asked);
     set_number(object, "resident", (uint64_t)use->resident);
     manifest_set(object, "whole", json_boolean(use->whole));
+    if (use->coded) {
+        manifest_set(object, "coded", json_true());
+        manifest_set(object, "room", room_facts(program));
+    }
     set_number(object, "window_used", (uint64_t)use->window);
     set_number(object, "resident_used", (uint64_t)use->kept);
     set_number(object, "traffic", (uint64_t)use->traffic);

@@ -31,16 +31,34 @@ static void put_weights(Text *text, const Program *program)
 /* Weights that come through windows. */
 static void put_stream(Text *text, const StreamUse *use)
 {
-    if (!use->asked)
+    if (!use->asked && !use->coded)
         return;
     text_print(text,
                "%-9s through a window of %" PRId64 " bytes: %" PRId64
-               " read in a run, in %d pieces for %d steps\n",
-               "", use->window, use->traffic, use->pieces, use->steps);
+               " %s in a run, in %d pieces for %d steps\n",
+               "", use->window, use->traffic, use->coded ? "decoded" : "read",
+               use->pieces, use->steps);
     if (use->kept)
         text_print(text,
                    "%-9s %" PRId64 " bytes stay in the code (--resident)\n", "",
                    use->kept);
+}
+
+/* Those that are coded. */
+static void put_coded(Text *text, const Program *program)
+{
+    for (size_t i = 0; i < program->weight.n; i++) {
+        const WeightSlot *slot = program->weight.at + i;
+        const Coded *coded = slot->coded;
+        if (!coded)
+            continue;
+        text_print(text,
+                   "%-9s %s %s: %" PRIu64 " bytes, coded %" PRIu64
+                   ", entropy %" PRIu64 "\n",
+                   "", dtype_name(slot->tensor->dtype),
+                   shape_text(text->arena, &slot->tensor->shape), coded->plain,
+                   coded->bytes, coded->bound);
+    }
 }
 
 static void put_regions(Text *text, const Plan *plan)
@@ -107,6 +125,7 @@ static void head(Text *text, const Program *program, const char *name)
                program->step.n, macs);
     put_weights(text, program);
     put_stream(text, &program->stream);
+    put_coded(text, program);
     put_arena(text, plan);
     put_regions(text, plan);
     put_ram(text, program);

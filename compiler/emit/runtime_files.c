@@ -51,6 +51,8 @@ static void add_files(RuntimeUse *use, const Emitter *emitter)
         add_file(use, "inlay_blob.h");
     if (weights_streamed(emitter) || program->stream.steps)
         add_file(use, "inlay_fetch.h");
+    if (program->stream.coded && program->stream.steps)
+        add_file(use, "inlay_coded.h");
     if (program_sliced(program))
         add_file(use, "inlay_slices.h");
     if (program->plan.threads)

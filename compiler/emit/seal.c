@@ -38,6 +38,10 @@ static void add_slot(Sha256 *h, const WeightSlot *w)
     add_number(h, t->shape.rank);
     for (int k = 0; k < t->shape.rank; k++)
         add_number(h, t->shape.dim[k]);
+    if (!w->coded)
+        return;
+    add_number(h, w->coded->code.classes);
+    add_number(h, (int64_t)w->coded->bits);
 }
 
 /* Does the operand lie in the blob, or in the code? */
@@ -46,6 +50,14 @@ static bool is_constant(const Program *program, const inlay_ref *ref)
     const bool in_code =
         program->code_bytes && ref->base + 1 == program_bases(program);
     return ref->base == INLAY_WEIGHTS || in_code;
+}
+
+/* Where the pieces of coded constants begin is in the code. */
+static void add_fetch(Sha256 *h, const Fetch *fetch)
+{
+    for (int i = 0; fetch && i < fetch->parts; i++)
+        for (int k = 0; fetch->part[i].coded && k < fetch->pieces; k++)
+            add_number(h, fetch->part[i].begin[k]);
 }
 
 static void add_step(Sha256 *h, const Program *program, const Step *step)
@@ -67,6 +79,7 @@ static void add_step(Sha256 *h, const Program *program, const Step *step)
         add_number(h, (int64_t)r->row);
         add_number(h, r->pix);
     }
+    add_fetch(h, step->fetch);
 }
 
 uint64_t seal_layout(const Program *program)

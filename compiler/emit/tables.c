@@ -403,8 +403,7 @@ static void put_step_row(Text *text, const Emitter *emitter, const Step *step,
     put_step(text, emitter, step);
     put_shapes(text, step);
     if (step->fetch)
-        text_print(text, " */\n    { .run = inlay_fetched, .params = &pieces%d",
-                   step->index);
+        table_fetch_row(text, emitter->program, step);
     else
         text_print(text, " */\n    { .run = inlay_%s, .params = &params%d",
                    step->kernel->name, params);
@@ -450,12 +449,15 @@ static void add_slots(StepWriter *writer, const Step *step)
     }
 }
 
-static void put_fetch(Text *text, const Step *step, int params)
+static void put_fetch(Text *text, const Emitter *emitter, const Step *step,
+                      int params)
 {
     if (!step->fetch)
         return;
     const Step last = step_piece(text->arena, step, true);
     table_fetch(text, step, params, table_params(text->arena, &last).at);
+    if (emitter->program->stream.coded)
+        table_coded(text, step);
 }
 
 /* Its tables, those that no step before has: parameters of the text `fields`, unless an earlier
@@ -477,7 +479,7 @@ static void put_tables(StepWriter *writer, const Step *step, const char *fields,
     if (own_operands)
         text_print(text, "static const inlay_ref operands%d[] = {\n%s};\n",
                    index, operands_text(emitter, step, true).at);
-    put_fetch(text, step, params);
+    put_fetch(text, emitter, step, params);
     text_put(text, "\n");
 }
 

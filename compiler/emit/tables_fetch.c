@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "inlay_coded.h"
+
 const Step *table_own(Arena *arena, const Step *step)
 {
     if (!step->fetch)
@@ -67,4 +69,57 @@ void table_fetch(Text *text, const Step *step, int params, const char *end)
     if (step->fetch->pieces > 1)
         put_cut(text, step, end);
     put_pieces(text, step, params);
+}
+
+/* The bits that the pieces of a part begin with. */
+static void put_begins(Text *text, const Step *step, int i)
+{
+    enum { BEGINS_OF_LINE = 12 };
+    const Fetch *fetch = step->fetch;
+    text_print(text, "static const uint32_t begin%d_%d[] = {", step->index, i);
+    for (int32_t k = 0; k < fetch->pieces; k++)
+        text_print(text, "%s%" PRIu32 "u,", k % BEGINS_OF_LINE ? " " : "\n    ",
+                   fetch->part[i].begin[k]);
+    text_put(text, "\n};\n");
+}
+
+static void put_codes(Text *text, const Step *step)
+{
+    text_print(text, "static const inlay_coded coded%d[] = {\n", step->index);
+    for (int i = 0; i < step->fetch->parts; i++) {
+        const inlay_coded coded = fetch_coded(step, step->fetch->part + i);
+        text_print(text,
+                   "    { .at = %zuu, .values = %" PRIu32 "u, .bits = %" PRIu32
+                   "u, .first = %" PRIu32 "u,\n"
+                   "      .begin = begin%d_%d, .classes = %u, .width = %u, "
+                   ".turned = %u },\n",
+                   coded.at, coded.values, coded.bits, coded.first, step->index,
+                   i, coded.classes, coded.width, coded.turned);
+    }
+    text_put(text, "};\n");
+}
+
+void table_coded(Text *text, const Step *step)
+{
+    const Fetch *fetch = step->fetch;
+    for (int i = 0; i < fetch->parts; i++)
+        put_begins(text, step, i);
+    if (fetch->parts)
+        put_codes(text, step);
+    text_print(text,
+               "static const inlay_decoding decoding%d = { .pieces = "
+               "&pieces%d",
+               step->index, step->index);
+    if (fetch->parts)
+        text_print(text, ", .coded = coded%d, .code = %" PRId64 "u",
+                   step->index, fetch->code);
+    text_put(text, " };\n");
+}
+
+void table_fetch_row(Text *text, const Program *program, const Step *step)
+{
+    const bool coded = program->stream.coded;
+    text_print(text, " */\n    { .run = inlay_%s, .params = &%s%d",
+               coded ? "decoded" : "fetched", coded ? "decoding" : "pieces",
+               step->index);
 }

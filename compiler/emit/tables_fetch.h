@@ -11,5 +11,9 @@ const Step *table_own(Arena *arena, const Step *step);
 /* What it fetches, as piecesN; `params` is the number of the parameters of a piece, `end` the
  * fields of those of the last one. */
 void table_fetch(Text *text, const Step *step, int params, const char *end);
+/* Of a step that decodes, codedN and decodingN, behind piecesN. */
+void table_coded(Text *text, const Step *step);
+/* The end of the comment, kernel and parameters of its row. */
+void table_fetch_row(Text *text, const Program *program, const Step *step);
 
 #endif

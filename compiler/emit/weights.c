@@ -205,6 +205,23 @@ typedef struct Places {
     uint64_t end[2]; /* by Tensor.region */
 } Places;
 
+/* Bytes of the blob that it takes. */
+static uint64_t bytes_of(const WeightSlot *slot)
+{
+    if (slot->coded)
+        return slot->coded->bytes;
+    return (uint64_t)recipe_bytes(slot->tensor->value);
+}
+
+/* May two constants of equal values share a place: are both coded, by equal codes, or neither? */
+static bool lies_alike(const WeightSlot *a, const WeightSlot *b)
+{
+    if (!a->coded || !b->coded)
+        return !a->coded && !b->coded;
+    return a->tensor->dtype == b->tensor->dtype &&
+           a->coded->bytes == b->coded->bytes;
+}
+
 static void place_slot(Program *program, Places *places, const size_t *same,
                        size_t i)
 {
@@ -212,9 +229,10 @@ static void place_slot(Program *program, Places *places, const size_t *same,
     const WeightSlot *first = program->weight.at + same[i];
     const int region = slot->tensor->region;
     const bool lent = region && !program->blob;
-    slot->bytes = (uint64_t)recipe_bytes(slot->tensor->value);
+    slot->bytes = bytes_of(slot);
     slot->offset = first->offset;
-    if (!lent && (same[i] == i || first->tensor->region != region)) {
+    if (!lent && (same[i] == i || first->tensor->region != region ||
+                  !lies_alike(slot, first))) {
         const uint64_t end = places->end[region];
         slot->offset =
             size_align(end, slot->bytes < LARGE ? ALIGN : LARGE_ALIGN);
@@ -371,6 +389,22 @@ static void keep_believed(const Program *program, const Step *step)
     arena_release(a, mark);
 }
 
+static void copy_coded(const Program *program, const Coded *coded, File *file,
+                       uint64_t at)
+{
+    Arena *arena = program->graph->arena;
+    const ArenaMark mark = arena_mark(arena);
+    uint8_t *bytes = arena_buffer(arena, CHUNK);
+    for (uint64_t done = 0; done < coded->bytes;) {
+        const uint64_t left = coded->bytes - done;
+        const size_t n = left < CHUNK ? (size_t)left : CHUNK;
+        file_read(program->coded, coded->at + done, bytes, n);
+        file_write(file, at + done, bytes, n);
+        done += n;
+    }
+    arena_release(arena, mark);
+}
+
 /* All constants of a region, once each, from `at` of the file; returns where they end in it. */
 static uint64_t write_region(const Program *program, int region, File *file,
                              uint64_t at)
@@ -380,8 +414,11 @@ static uint64_t write_region(const Program *program, int region, File *file,
         const WeightSlot *w = program->weight.at + i;
         if (w->tensor->region != region || w->offset < end)
             continue; /* elsewhere, or stored with an equal one before it */
-        recipe_write(program->graph->store, w->tensor->value, file,
-                     at + w->offset);
+        if (w->coded)
+            copy_coded(program, w->coded, file, at + w->offset);
+        else
+            recipe_write(program->graph->store, w->tensor->value, file,
+                         at + w->offset);
         end = w->offset + w->bytes;
     }
     return end;

@@ -95,7 +95,7 @@ static int element_size(WordWriter *writer)
         if (here && writer->byte < slot->offset)
             return 8; /* zeros between two */
         if (here && writer->byte < slot->offset + slot->bytes)
-            return dtype_element(slot->tensor->dtype);
+            return slot->coded ? 1 : dtype_element(slot->tensor->dtype);
         writer->slot++;
     }
     return 8;

@@ -51,6 +51,11 @@ static void lay_out(Program *program)
 static void put_constant(Arena *arena, const Program *program,
                          const WeightSlot *w, unsigned char *all)
 {
+    if (w->coded) {
+        file_read(program->coded, w->coded->at, all + w->offset,
+                  (size_t)w->coded->bytes);
+        return;
+    }
     const void *v =
         recipe_values(program->graph->store, arena, w->tensor->value);
     if (w->bytes)

@@ -10,7 +10,7 @@
 
 #include "base/size.h"
 #include "bounds/bounds.h"
-#include "inlay_fetch.h"
+#include "inlay_coded.h"
 #include "rules/rules.h"
 
 enum {
@@ -21,6 +21,7 @@ enum {
 /* A constant by its root. */
 typedef struct Constant {
     const Tensor *root;
+    const Coded *coded;
     int64_t bytes;
     int reads; /* steps that read it, those of loops many times */
     bool stays;
@@ -107,12 +108,15 @@ static void list_constants(Fetcher *fetcher)
         NEW_ARRAY(fetcher->arena, Constant, program->weight.n + 1);
     for (size_t i = 0; i < program->weight.n; i++) {
         const Tensor *root = program->weight.at[i].tensor;
+        const Coded *coded = program->weight.at[i].coded;
         const int64_t bytes = tensor_bytes(root);
         fetcher->number[root->id] = (int32_t)i + 1;
         fetcher->constant[i] = (Constant){
             .root = root,
+            .coded = coded,
             .bytes = bytes,
-            .stays = bytes <= LEAST_FETCHED,
+            .stays =
+                bytes <= LEAST_FETCHED || (fetcher->options->coded && !coded),
         };
     }
     for (size_t i = 0; i < program->step.n; i++)
@@ -146,6 +150,8 @@ static bool keep(Fetcher *fetcher, Constant *constant)
 static void keep_worthy(Fetcher *fetcher)
 {
     const size_t n = fetcher->program->weight.n;
+    if (fetcher->options->coded)
+        return;
     Constant **list = NEW_ARRAY(fetcher->arena, Constant *, n + 1);
     for (size_t i = 0; i < n; i++)
         list[i] = fetcher->constant + i;
@@ -155,6 +161,16 @@ static void keep_worthy(Fetcher *fetcher)
 }
 
 /* ---- how a step fetches ---- */
+
+/* Bytes that constants may take of the step's window. */
+static int64_t room_of(const Fetcher *fetcher, const Step *step)
+{
+    const FetchOptions *options = fetcher->options;
+    const int64_t code = options->coded ? (int64_t)sizeof(inlay_code) : 0;
+    const int64_t window =
+        options->room ? options->room[step->index] : options->window;
+    return i64_max(0, window - code);
+}
 
 /* A step as it may fetch. */
 typedef struct Cut {
@@ -232,7 +248,7 @@ static Cut cut_of(const Fetcher *fetcher, const Step *step)
 static void keep_shared(Fetcher *fetcher, const Step *step)
 {
     const Cut cut = cut_of(fetcher, step);
-    if (cut.all <= fetcher->options->window || !cut.rule.channels)
+    if (cut.all <= room_of(fetcher, step) || !cut.rule.channels)
         return;
     for (int k = 0; k < step->n_operand; k++) {
         Constant *constant = fetched_of(fetcher, step->operand + k);
@@ -260,8 +276,7 @@ static _Noreturn void fail_window(const Fetcher *fetcher, const Step *step,
             "a constant of %" PRId64
             " bytes (%s %s) comes through no window of %" PRId64 " bytes",
             cut->most, dtype_name(tensor->dtype),
-            shape_text(fetcher->arena, &tensor->shape),
-            fetcher->options->window);
+            shape_text(fetcher->arena, &tensor->shape), room_of(fetcher, step));
 }
 
 /* Constants that fit no window stay, where so many bytes may; else the step that needs the largest
@@ -275,10 +290,10 @@ static void settle(Fetcher *fetcher)
         const Step *step = program->step.at[i];
         keep_shared(fetcher, step);
         Cut cut = cut_of(fetcher, step);
-        while (least_window(&cut) > fetcher->options->window &&
+        while (least_window(&cut) > room_of(fetcher, step) &&
                keep(fetcher, constant_of(fetcher, step->operand + cut.operand)))
             cut = cut_of(fetcher, step);
-        if (least_window(&cut) <= fetcher->options->window ||
+        if (least_window(&cut) <= room_of(fetcher, step) ||
             (worst && least_window(&cut) <= least_window(&of_worst)))
             continue;
         worst = step;
@@ -299,14 +314,16 @@ static int by_size(const void *a, const void *b)
     return x->operand - y->operand;
 }
 
-/* Channels of a piece: two pieces fit into the window, where it is large enough for two. */
+/* Channels of a piece: two pieces fit into the window, where it is large enough for two and the
+ * next one may be on its way. */
 static int64_t piece_channels(const Fetcher *fetcher, const Step *step,
                               const Cut *cut)
 {
-    const int64_t window = fetcher->options->window;
+    const int64_t window = room_of(fetcher, step);
     const int64_t least = cut->rule.least;
     const int64_t blocks = i64_ceil_div(cut->rule.channels, least);
-    const int64_t room = cut->block <= window / 2 ? window / 2 : window;
+    const bool halves = cut->block <= window / 2 && !fetcher->options->coded;
+    const int64_t room = halves ? window / 2 : window;
     int64_t n = 1;
     while (!step->alone && n < blocks &&
            window_for(fetcher, step, &cut->rule, (n + 1) * least) <= room)
@@ -314,26 +331,47 @@ static int64_t piece_channels(const Fetcher *fetcher, const Step *step,
     return i64_ceil_div(blocks, i64_ceil_div(blocks, n)) * least;
 }
 
+/* Where a part of a constant begins that is coded, and room for where its pieces do. */
+static void note_code(const Fetcher *fetcher, const Operand *operand,
+                      int32_t pieces, FetchPart *part)
+{
+    int64_t at;
+    part->coded = fetched_of(fetcher, operand)->coded;
+    if (!part->coded)
+        return;
+    (void)tensor_root(operand->tensor, &at);
+    part->first = (at + operand->offset) / part->coded->width;
+    part->begin = NEW_ARRAY(fetcher->arena, uint32_t, pieces);
+}
+
+/* What the window holds of an operand. */
+static FetchPart part_of(const Fetcher *fetcher, const Step *step,
+                         const ChannelRule *rule, int64_t channels,
+                         int32_t pieces, int k)
+{
+    const Operand *operand = step->operand + k;
+    const int64_t all = bytes_of(operand);
+    FetchPart part = { .operand = k, .bytes = all, .last = all };
+    const int32_t before = pieces - 1;
+    if (before) {
+        part.bytes = bytes_for(rule, operand, channels);
+        part.last = all - part.bytes * before;
+    }
+    note_code(fetcher, operand, pieces, &part);
+    return part;
+}
+
 /* The constants, one behind the other in the window; returns where they end. */
 static int64_t list_parts(const Fetcher *fetcher, const Step *step,
                           const ChannelRule *rule, int64_t channels,
                           Fetch *fetch)
 {
-    const int32_t last = fetch->pieces - 1;
     int64_t at = 0;
     fetch->part = NEW_ARRAY(fetcher->arena, FetchPart, step->n_operand + 1);
-    for (int k = 0; k < step->n_operand; k++) {
-        const Operand *operand = step->operand + k;
-        if (!fetched_of(fetcher, operand))
-            continue;
-        const int64_t all = bytes_of(operand);
-        FetchPart part = { .operand = k, .bytes = all, .last = all };
-        if (last) {
-            part.bytes = bytes_for(rule, operand, channels);
-            part.last = all - part.bytes * last;
-        }
-        fetch->part[fetch->parts++] = part;
-    }
+    for (int k = 0; k < step->n_operand; k++)
+        if (fetched_of(fetcher, step->operand + k))
+            fetch->part[fetch->parts++] =
+                part_of(fetcher, step, rule, channels, fetch->pieces, k);
     qsort(fetch->part, (size_t)fetch->parts, sizeof *fetch->part, by_size);
     for (int i = 0; i < fetch->parts; i++) {
         fetch->part[i].at = at;
@@ -430,7 +468,7 @@ static void count(StreamUse *use, const Fetch *fetch, int64_t window)
 static int32_t pieces_of(const Fetcher *fetcher, const Step *step,
                          const Cut *cut, int64_t *channels)
 {
-    if (cut->all <= fetcher->options->window && !step->alone)
+    if (cut->all <= room_of(fetcher, step) && !step->alone)
         return 1;
     assert(cut->rule.channels);
     *channels = piece_channels(fetcher, step, cut);
@@ -443,7 +481,11 @@ static int64_t lay_out(const Fetcher *fetcher, const Step *step, const Cut *cut,
 {
     const int64_t bytes =
         list_parts(fetcher, step, &cut->rule, channels, fetch);
-    if (fetch->pieces == 1 || 2 * bytes > fetcher->options->window)
+    fetch->code = bytes;
+    if (fetcher->options->coded && fetch->parts)
+        return i64_add(bytes, sizeof(inlay_code));
+    if (fetch->pieces == 1 || 2 * bytes > room_of(fetcher, step) ||
+        fetcher->options->coded)
         return i64_max(bytes, ALIGN);
     fetch->half = bytes;
     return i64_max(2 * bytes, ALIGN);
@@ -469,27 +511,46 @@ static void make_fetch(const Fetcher *fetcher, Step *step)
     count(&fetcher->program->stream, fetch, window);
 }
 
+/* Constants that stay are not coded. */
+static void leave_uncoded(Fetcher *fetcher)
+{
+    Program *program = fetcher->program;
+    for (size_t i = 0; i < program->weight.n; i++)
+        if (fetcher->constant[i].stays)
+            program->weight.at[i].coded = NULL;
+    program->stream.kept = 0;
+}
+
+static void fetch_all(Fetcher *fetcher)
+{
+    for (size_t i = 0; i < fetcher->program->step.n; i++) {
+        Step *step = fetcher->program->step.at[i];
+        if (cut_of(fetcher, step).all || step->alone)
+            make_fetch(fetcher, step);
+    }
+}
+
 void fetch_steps(Program *program, const FetchOptions *options)
 {
     Fetcher fetcher = {
         .program = program,
         .options = options,
         .arena = program->graph->arena,
-        .left = options->resident,
+        .left = options->coded ? INT64_MAX : options->resident,
     };
     program->stream = (StreamUse){
+        .coded = options->coded,
         .asked = options->window,
+        .room = options->room,
         .resident = options->resident,
         .whole = options->whole,
     };
     list_constants(&fetcher);
     settle(&fetcher);
     keep_worthy(&fetcher);
-    for (size_t i = 0; i < program->step.n; i++) {
-        Step *step = program->step.at[i];
-        if (cut_of(&fetcher, step).all || step->alone)
-            make_fetch(&fetcher, step);
-    }
+    if (options->coded)
+        leave_uncoded(&fetcher);
+    fetch_all(&fetcher);
 }
 
 bool fetch_has(const Step *step, int operand)

@@ -12,6 +12,10 @@ typedef struct FetchOptions {
     int64_t resident; /* bytes of constants that stay where pointers reach */
     bool
         whole; /* steps are not to be made unit by unit, which would read them again */
+    /* only constants that are coded (forms/coded.h) are fetched; what fits no window is not coded,
+     * whatever `resident` is */
+    bool coded;
+    const int64_t *room; /* then the window of each step; NULL: `window` */
 } FetchOptions;
 
 /* Changes steps of a program as it was lowered, and fills in program->stream. Constants of which no

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "inlay_fetch.h"
+#include "inlay_coded.h"
 
 Tensor *tensor_root(Tensor *tensor, int64_t *offset)
 {
@@ -404,6 +404,23 @@ static const uint32_t *advances_of(Arena *arena, const Step *step)
     return advance;
 }
 
+inlay_coded fetch_coded(const Step *step, const FetchPart *part)
+{
+    const Coded *coded = part->coded;
+    int64_t at;
+    const Tensor *root = tensor_root(step->operand[part->operand].tensor, &at);
+    return (inlay_coded){
+        .at = (size_t)root->offset,
+        .values = (uint32_t)coded->values,
+        .bits = (uint32_t)coded->bits,
+        .first = (uint32_t)part->first,
+        .begin = part->begin,
+        .classes = (uint8_t)coded->code.classes,
+        .width = (uint8_t)coded->width,
+        .turned = coded->turned,
+    };
+}
+
 static const inlay_pieces *pieces_of(Arena *arena, const Step *step)
 {
     const Fetch *fetch = step->fetch;
@@ -431,11 +448,30 @@ static const inlay_pieces *pieces_of(Arena *arena, const Step *step)
     return pieces;
 }
 
-static inlay_step step_of(Arena *arena, const Step *s)
+/* The codes of what a step decodes. */
+static const inlay_decoding *decoding_of(Arena *arena, const Step *step)
+{
+    const Fetch *fetch = step->fetch;
+    inlay_coded *coded = NEW_ARRAY(arena, inlay_coded, fetch->parts + 1);
+    inlay_decoding *decoding = NEW(arena, inlay_decoding);
+    for (int i = 0; i < fetch->parts; i++)
+        coded[i] = fetch_coded(step, fetch->part + i);
+    *decoding = (inlay_decoding){
+        .pieces = pieces_of(arena, step),
+        .coded = coded,
+        .code = (size_t)fetch->code,
+    };
+    return decoding;
+}
+
+static inlay_step step_of(Arena *arena, const Program *program, const Step *s)
 {
     inlay_ref *ref = NEW_ARRAY(arena, inlay_ref, s->n_operand + 1);
     for (int k = 0; k < s->n_operand; k++)
         ref[k] = s->operand[k].ref;
+    if (s->fetch && program->stream.coded)
+        return (inlay_step){ inlay_decoded, decoding_of(arena, s), ref,
+                             s->units, step_backward(s) };
     if (s->fetch)
         return (inlay_step){ fetched_here, pieces_of(arena, s), ref, s->units,
                              step_backward(s) };
@@ -447,7 +483,7 @@ inlay_model program_model(Arena *arena, const Program *program)
 {
     inlay_step *step = NEW_ARRAY(arena, inlay_step, program->step.n + 1);
     for (size_t i = 0; i < program->step.n; i++)
-        step[i] = step_of(arena, program->step.at[i]);
+        step[i] = step_of(arena, program, program->step.at[i]);
     inlay_segment *segment =
         NEW_ARRAY(arena, inlay_segment, program->plan.segment.n + 1);
     for (size_t i = 0; i < program->plan.segment.n; i++) {

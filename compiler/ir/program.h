@@ -5,6 +5,7 @@
 #define INLAY_IR_PROGRAM_H
 
 #include "inlay_threads.h"
+#include "ir/coded.h"
 #include "ir/family.h"
 #include "ir/graph.h"
 #include "ir/kernel.h"
@@ -93,6 +94,11 @@ typedef struct FetchPart {
     int64_t at;    /* byte of the window, or of each of its halves */
     int64_t bytes; /* of each piece but the last */
     int64_t last;
+    /* how it is coded; NULL: it is read as it is. Then value of it that the first piece begins
+     * with, and of each piece the bit that its code words begin with */
+    const Coded *coded;
+    int64_t first;
+    uint32_t *begin;
 } FetchPart;
 
 /* How a step comes by its constants where weights are streamed: its last operand is a window in the
@@ -105,14 +111,18 @@ typedef struct Fetch {
     int64_t half;
     const void *params, *end; /* of a piece, and of the last one */
     int64_t *advance;         /* of each operand: bytes from piece to piece */
+    int64_t code; /* byte of the window at which codes are made ready */
     int parts;
     FetchPart *part; /* the largest constant first */
 } Fetch;
 
 /* What streams of weights come to. */
 typedef struct StreamUse {
+    bool coded;     /* they are decoded into windows, not read */
     int64_t window; /* bytes of the largest; 0: weights are not streamed */
     int64_t asked, resident; /* what was asked for */
+    const int64_t
+        *room; /* of each step as lowered, a window; NULL: `asked` for all */
     int64_t traffic; /* bytes read in a run that goes through each step once */
     int64_t kept;    /* bytes of constants that are resident by choice */
     bool whole;      /* so was that each step is one unit */
@@ -227,6 +237,7 @@ typedef struct Plan {
 typedef struct WeightSlot {
     Tensor *tensor;
     uint64_t offset, bytes;
+    const Coded *coded; /* NULL: it lies there as it is */
 } WeightSlot;
 
 /* Steps that a program may take instead of its own. */
@@ -263,6 +274,8 @@ typedef struct Program {
     VEC(const char *) lender;
     struct File *code;    /* they, as they lie; NULL: there are none */
     char code_sha256[65]; /* of them */
+    /* values of constants that are coded, and they as they lie; NULL: there are none */
+    struct File *uncoded, *coded;
     /* that runs are given within bounds; NULL: all sizes are fixed (ir/lengths.h) */
     struct Lengths *lengths;
     /* of each step, of a run on the inputs of the self-test; NULL: none was asked for */
@@ -279,6 +292,8 @@ int step_operands(const Step *step);
 /* A piece of a step that fetches, or the last one, as its kernel sees it: operands begin where
  * those of the first piece do. */
 Step step_piece(Arena *arena, const Step *step, bool last);
+/* The code of a constant that a step decodes, in the runtime's form. */
+struct inlay_coded fetch_coded(const Step *step, const FetchPart *part);
 /* The same step, with operands and parameters of its own. */
 Step *step_copy(Arena *arena, const Step *step);
 /* The same program with other steps: a value, of which nothing may be pushed to `weight`. The given

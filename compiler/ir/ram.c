@@ -111,8 +111,9 @@ static int64_t deepest_kernel(const Program *program)
     for (size_t i = 0; i < program->step.n; i++) {
         const Step *step = program->step.at[i];
         const int64_t own = kernel_stack(step->kernel->name, program->family);
+        const char *caller = program->stream.coded ? "decode" : "fetch";
         const int64_t around =
-            step->fetch ? kernel_stack("fetch", program->family) : 0;
+            step->fetch ? kernel_stack(caller, program->family) : 0;
         if (own < 0 || around < 0)
             return -1;
         most = i64_max(most, i64_add(own, around));

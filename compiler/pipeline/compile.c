@@ -13,6 +13,7 @@
 #include "emit/weights.h"
 #include "forms/fetch.h"
 #include "ops/lower_graph.h"
+#include "pipeline/coded.h"
 #include "pipeline/lengths.h"
 #include "pipeline/limits.h"
 #include "pipeline/plan_options.h"
@@ -26,7 +27,7 @@
 static bool takes_winograd(const Options *options)
 {
     return (PlanGoal)options->optimize == PLAN_SPEED && !options->max_arena &&
-           !options->max_weights && !options->window;
+           !options->max_weights && !options->window && !options->code_weights;
 }
 
 /* Where weights are streamed: what steps read through windows. */
@@ -48,15 +49,19 @@ static void fetch(Compile *compile)
 static void lower(Compile *compile)
 {
     const Options *options = compile->options;
+    const bool streamed = options->window && !options->code_weights;
     const LowerOptions lower_options = {
         .family = family_of_target(options->target),
         .narrow = !options->weights_type,
         .winograd = takes_winograd(options),
         .any_rows = compile->lengths || compile->apart,
-        .window = options->window ? *options->window : 0,
+        .window = streamed ? *options->window : 0,
     };
     compile->program = lower_graph(compile->graph, &lower_options);
-    fetch(compile);
+    if (options->code_weights)
+        coded_steps(compile);
+    else
+        fetch(compile);
     limit_steps(compile->program);
 }
 
@@ -81,7 +86,10 @@ static void layout(Compile *compile)
         lengths_layout(compile);
         return;
     }
-    if (compile->options->weights == WEIGHTS_BLOB || compile->options->window)
+    if (compile->options->code_weights)
+        coded_layout(compile->program);
+    else if (compile->options->weights == WEIGHTS_BLOB ||
+             compile->options->window)
         weights_layout_blob(compile->program);
     else if (compile->group)
         weights_layout_known(compile->program, &compile->group->known,

@@ -39,6 +39,7 @@ static void refuse_options(const Compile *compile)
         { "--region", options->region && *options->region },
         { "--weights=blob", options->weights == WEIGHTS_BLOB },
         { "--window", options->window != NULL },
+        { "--code-weights", options->code_weights },
         { "--checks", options->checks },
         { "--curve", options->curve },
         { "a folder of several models", compile->group != NULL },

@@ -38,6 +38,8 @@ static void refuse_options(const Options *options)
         fail_option("--weights=blob");
     if (options->weights == WEIGHTS_STREAM)
         fail_option("--weights=stream");
+    if (options->code_weights)
+        fail_option("--code-weights");
     for (int kind = 0; build_kinds[kind]; kind++)
         if (options->emit >> kind & 1 && !build_files_for_many(kind))
             fail_at(STATUS_USAGE, LOC_NONE,

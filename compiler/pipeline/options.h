@@ -62,6 +62,7 @@ typedef struct Options {
     const long long
         *window; /* of weights that are streamed; NULL: they are not */
     const long long *resident;
+    int code_weights;
     const long long *capacity;
     int emit;         /* bits of build_kinds; 0: not given */
     int weights;      /* WeightsForm */

@@ -393,6 +393,17 @@ static void read_options(const Reader *reader, Claim *claim)
     claim->lowered_steps = count(&in, "lowered_steps", 0);
 }
 
+/* The window of each step. */
+static void read_rooms(const Reader *reader, Claim *claim)
+{
+    const size_t rooms = length(reader, "room");
+    for (size_t i = 0; i < rooms; i++) {
+        const int64_t room =
+            entry(reader, "room", i, INT32_MAX, "list of bytes");
+        VEC_PUSH(reader->arena, &claim->room, room);
+    }
+}
+
 /* Weights that come through windows. */
 static void read_stream(const Reader *reader, Claim *claim)
 {
@@ -405,6 +416,10 @@ static void read_stream(const Reader *reader, Claim *claim)
     claim->window = bytes(&in, "window");
     claim->resident = bytes(&in, "resident");
     claim->whole = truth(&in, "whole");
+    if (has(&in, "coded"))
+        claim->coded = truth(&in, "coded");
+    if (claim->coded)
+        read_rooms(&in, claim);
 }
 
 static int64_t offset_of(const Reader *reader)

@@ -73,6 +73,8 @@ struct Claim {
     /* of streamed weights, as forms/fetch.h has them; window 0: they are not */
     int64_t window, resident;
     bool whole;
+    bool coded;        /* they are coded instead */
+    VEC(int64_t) room; /* then the window of each step; empty: `window` */
     int32_t lowered_steps;
     VEC(int64_t) region; /* their bytes; empty: one arena */
     VEC(ClaimTensor) tensor;

@@ -48,6 +48,11 @@ def windows(*more):
     return lambda _: [['--window=%d' % size] + list(more) for size in (320, 2048, 20000)] + [['--window=2K', '--resident=3K'] + list(more)]
 
 
+def coded(*more):
+    """Weights that are decoded into what is free, or into more."""
+    return lambda _: [['--code-weights'] + list(more)] + [['--code-weights', '--window=%d' % size] + list(more) for size in (700, 3000, 1 << 20)]
+
+
 OPTIONS = {
     'caller': one(),
     'simple': one('--plan=simple'),
@@ -73,6 +78,8 @@ OPTIONS = {
     'regions-rows': regions('--io=in0=rows'),
     'window': windows(),
     'window-slices': windows('--slices', '--io=arena'),
+    'coded': coded(),
+    'coded-slices': coded('--slices', '--io=arena'),
     'limits': limits(),
     'limits-arena': limits('--io=arena'),
 }
@@ -122,7 +129,8 @@ class Way:
 
     def prove(self):
         with host.Work() as work:
-            form = 'stream' if any(f.startswith('--window') for f in self.flags) else 'bin'
+            streamed = any(f.startswith('--window') for f in self.flags) and '--code-weights' not in self.flags
+            form = 'stream' if streamed else 'bin'
             self.model.compiled(work, '--weights=' + form, '--no-hash', *self.flags).prove()
         return ''
 

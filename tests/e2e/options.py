@@ -202,6 +202,12 @@ def streamed(c):
     return ['--weights', 'stream'] if c == 'compile' else []
 
 
+def coded(b, c):
+    """Weights that are few enough when they are coded."""
+    size = json.loads(b.run(['analyze', b.digits, '--json', '--code-weights'])[1])['weights']['size']
+    return ['check', b.digits, '--max-weights', str(size)] if c == 'check' else b.words(c), ['--code-weights']
+
+
 def pin(b, c):
     step = json.loads(b.run(['analyze', b.digits, '--json'])[1])['peak']['tensors'][0]['name']
     return b.words(c) + ['--region', 'a:1M', '--region', 'b:16'], ['--pin', step + '=b']
@@ -334,6 +340,7 @@ EXPERIMENTS = {
     'quiet': always(['--quiet']),
     'concurrent': lambda b, c: (['compile', b.batched, b.image_model, '-o', b.out], ['--concurrent', 'batched,image']),
     'checks': always(['--checks']),
+    'code-weights': coded,
     'window': lambda b, c: (b.words(c) + streamed(c), ['--window', '64']),
     'resident': lambda b, c: (b.words(c) + streamed(c) + ['--window', '64'], ['--resident', '1M']),
     'slots': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--slots']),
@@ -346,7 +353,7 @@ EXPERIMENTS = {
 OF_TEST = ('rtol', 'atol', 'help', 'version')
 # `test` takes these as `run` does; its data sets hide the difference. Weights of another form give the same bits and pass the same gates.
 SAME = {('compile', 'depfile-target'),       # in the depfile: build_side.py
-        ('test', 'const'), ('test', 'load'), ('run', 'weights-type'), ('test', 'weights-type'), ('check', 'target'), ('run', 'target'), ('test', 'target'),
+        ('test', 'const'), ('test', 'load'), ('run', 'code-weights'), ('test', 'code-weights'), ('run', 'weights-type'), ('test', 'weights-type'), ('check', 'target'), ('run', 'target'), ('test', 'target'),
         ('help', 'help'), ('version', 'version')}       # asks for what the command does
 EXAMPLE = {'bytes': '1M', 'text': 'cse', 'list': 'x=1'}
 

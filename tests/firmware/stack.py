@@ -262,16 +262,16 @@ def frame_of_run(setting, root, work, streams):
     return bytes_ - 5 * pointer_of(setting.family) - 16
 
 
-def frame_of_fetch(setting, root, work):
-    """The path from a step that fetches its constants to its kernel's call."""
-    source = os.path.join(work, 'fetch-%d.c' % id(setting))
+def frame_of_fetch(setting, root, work, name):
+    """The path from a step that fetches or decodes its constants to its kernel's call."""
+    source = os.path.join(work, '%s-%d.c' % (name, id(setting)))
     with open(source, 'w') as f:
-        f.write('#include "inlay_fetch.h"\nextern inlay_kernel *const fetches;\ninlay_kernel *const fetches = inlay_fetched;\n')
-    return setting.compile(source, root, work).deepest('inlay_fetched', {})
+        f.write('#include "inlay_coded.h"\nextern inlay_kernel *const fetches;\ninlay_kernel *const fetches = inlay_%s;\n' % name)
+    return setting.compile(source, root, work).deepest('inlay_' + name, {})
 
 
 def measure(setting, root, work, headers):
-    """{kernel: bytes}, and 'run', 'run_streams' and 'fetch' for what is around them."""
+    """{kernel: bytes}, and 'run', 'run_streams', 'fetch' and 'decode' for what is around them."""
     graphs, outside, found = [], set(), {}
     for header, names in kernels(root).items():
         if headers and header not in headers:
@@ -290,7 +290,8 @@ def measure(setting, root, work, headers):
     found.update((name, graph.deepest('inlay_' + name, library)) for names, graph in graphs for name in names)
     found['run'] = frame_of_run(setting, root, work, '0')
     found['run_streams'] = frame_of_run(setting, root, work, '1')
-    found['fetch'] = frame_of_fetch(setting, root, work)
+    found['fetch'] = frame_of_fetch(setting, root, work, 'fetched')
+    found['decode'] = frame_of_fetch(setting, root, work, 'decoded')
     return found
 
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A constant that is coded in flash (runtime/inlay_coded.h), and what it comes to. */
+#ifndef INLAY_IR_CODED_H
+#define INLAY_IR_CODED_H
+
+#include <stdbool.h>
+
+#include "ir/prefix_code.h"
+
+typedef struct Coded {
+    PrefixCode code; /* of the highest bytes */
+    int width;       /* bytes of a value: 1, 2 or 4 */
+    bool turned;     /* floats: the sign is the lowest bit */
+    int64_t values;
+    uint64_t plain;  /* bytes of all values, uncoded */
+    uint64_t bits;   /* of all code words */
+    uint64_t bytes;  /* of all that is in flash */
+    uint64_t bound;  /* bytes that no code of single highest bytes goes below */
+    uint64_t source; /* byte of Program.uncoded at which the values begin */
+    uint64_t at;     /* byte of Program.coded */
+} Coded;
+
+#endif

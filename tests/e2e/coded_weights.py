@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--code-weights: code that decodes its weights gives the bytes of code that has them, in less flash and in no more memory than
+is allowed; damaged weights are found by the check, and a run with them stays within its memory; what does not go with it is refused.
+
+    coded_weights.py --inlay INLAY"""
+import argparse
+import json
+import os
+import random
+import struct
+
+import host
+import onnx
+import tap
+import trial
+from onnx import make_model, make_node, make_tensor, make_value
+
+CHANNELS, SIDE, WIDTH, RESULTS = 8, 6, 64, 24
+# Runs m_weights.bin, then prints what the check says of it and the results as hexadecimal digits; each file that it is given.
+MAIN = r'''#include <stdio.h>
+#include <stdlib.h>
+#include "m.h"
+static uint64_t arena[M_ARENA_SIZE / 8 + 8];
+static float in0[M_IN0_LENGTH], out0[M_OUT0_LENGTH];
+int main(int n, char **name)
+{
+    int k;
+    size_t i;
+    for (i = 0; i < M_IN0_LENGTH; i++) in0[i] = (float)(i % 11) - 5;
+    for (k = 1; k < n; k++) {
+        const m_inputs in = { in0 };
+        const m_outputs out = { out0 };
+        FILE *file = fopen(name[k], "rb");
+        void *weights = aligned_alloc(64, (M_WEIGHTS_SIZE + 63) / 64 * 64);
+        if (!file || !weights || fread(weights, 1, M_WEIGHTS_SIZE, file) != M_WEIGHTS_SIZE) return 91;
+        printf("%d %d", m_weights_check(weights, M_WEIGHTS_SIZE), m_run_with(weights, arena, &in, &out));
+        for (i = 0; i < M_OUT0_LENGTH; i++) printf(" %.9g", (double)out0[i]);
+        printf("\n");
+        free(weights);
+        fclose(file);
+    }
+    return 0;
+}
+'''
+
+
+def normal(n, seed):
+    of = random.Random(seed)
+    return struct.pack('<%df' % n, *(of.gauss(0, 0.1) for _ in range(n)))
+
+
+def model():
+    """A convolution, a product whose weights take several pieces, and one of float16 weights."""
+    flat = CHANNELS * SIDE * SIDE
+    of = random.Random(5)
+    halves = struct.pack('<%de' % (WIDTH * RESULTS), *(of.gauss(0, 0.1) for _ in range(WIDTH * RESULTS)))
+    w = [make_tensor('w1', 1, [CHANNELS, CHANNELS, 3, 3], normal(CHANNELS * CHANNELS * 9, 1)), make_tensor('w2', 1, [flat, WIDTH], normal(flat * WIDTH, 2)),
+         make_tensor('w3', 10, [WIDTH, RESULTS], halves)]
+    nodes = [make_node('Conv', ['x', 'w1'], ['c'], 'first', pads=[1, 1, 1, 1]), make_node('Relu', ['c'], ['r'], 'relu'), make_node('Flatten', ['r'], ['f'], 'flat'),
+             make_node('MatMul', ['f', 'w2'], ['d'], 'second'), make_node('Cast', ['w3'], ['w4'], 'cast', to=1), make_node('MatMul', ['d', 'w4'], ['y'], 'third')]
+    return make_model(nodes, [make_value('x', 1, [1, CHANNELS, SIDE, SIDE])], [make_value('y', 1, [1, RESULTS])], w)
+
+
+def written(path, data):
+    with open(path, 'wb') as f:
+        f.write(data)
+    return path
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def executed(work, out, names, flags=()):
+    """The lines that the program prints, and its status."""
+    written(os.path.join(work, 'main.c'), MAIN.encode())
+    status, text = host.run(['gcc'] + host.STRICT + ['-std=gnu11', '-O1', '-ffp-contract=off'] + list(flags) + ['main.c', '-I' + out + '/src'] + host.sources(out) + ['-lm', '-o', 'a.out'], work)
+    status, text = (status, text) if status else host.run(['./a.out'] + names, work)
+    return status, text, [line.split() for line in text.splitlines()]
+
+
+def compiled(o, path, out, *options):
+    return host.run([o.inlay, 'compile', path, '-o', out, '-n', 'm', '--weights=bin'] + list(options))
+
+
+def check_bytes(t, o, work, path, window, flags):
+    label = 'arena and %d bytes: ' % window
+    plain, out = os.path.join(work, 'plain'), os.path.join(work, 'out')
+    compiled(o, path, plain)
+    status, text = compiled(o, path, out, '--code-weights', '--window=%d' % window)
+    t.ok(label + 'compiles', status == 0, text)
+    before, after = host.manifest(plain, 'm'), host.manifest(out, 'm')
+    t.ok(label + 'no larger', after['arena']['size'] <= before['arena']['size'] + window, after['arena'])
+    coded = [c for c in after['constants'] if c['place'] == 'coded']
+    t.ok(label + 'some are coded', len(coded) == 3 and after['weights']['size'] < before['weights']['size'] * 0.92, after['weights'])
+    t.ok(label + 'near their entropy', all(c['bound'] <= c['bytes'] <= c['bound'] * 1.03 + 64 for c in coded), coded)
+    status, text = host.run([o.inlay, 'prove', out + '/m.json', path])
+    t.ok(label + 'the plan is proved', status == 0, text)
+    names = [written(os.path.join(work, 'w0'), read(out + '/src/m_weights.bin'))]
+    want = executed(work, plain, [written(os.path.join(work, 'p'), read(plain + '/src/m_weights.bin'))])[2]
+    of = random.Random(9)
+    for i in range(12):
+        bad = bytearray(read(names[0]))
+        for _ in range(1 + of.randrange(30)):
+            one = of.choice(coded)
+            bad[one['at'] + of.randrange(one['bytes'] if i % 2 else 40)] = of.randrange(256)
+        names.append(written(os.path.join(work, 'w%d' % (i + 1)), bytes(bad)))
+    status, text, lines = executed(work, out, names, flags)
+    t.ok(label + 'runs, damaged or not, within its memory', status == 0 and len(lines) == len(names), text[:2000])
+    t.ok(label + 'the bytes of weights as they are', lines[:1] == want, (lines[:1], want))
+    t.ok(label + 'damage is found', all(line[:2] == ['7', '0'] for line in lines[1:]), [line[:2] for line in lines])
+    return out, after
+
+
+def check_claims(t, o, work, path, out, man):
+    """Rooms that are not those of the plan."""
+    rooms = man['weights']['stream']['room']
+    used = next(c['step'] for c in man['constants'] if c['place'] == 'coded')
+    for label, bent in (('none', [0] * len(rooms)), ('one too few', rooms[1:]), ('less', [300 if i == used else r for i, r in enumerate(rooms)]), ('negative', [-1] + rooms[1:])):
+        man['weights']['stream']['room'] = bent
+        name = written(os.path.join(work, 'bent.json'), json.dumps(man).encode())
+        status, text = host.run([o.inlay, 'prove', name, path])
+        t.ok('not proved: rooms, ' + label, status in (1, 65), 'status %d: %s' % (status, text))
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    o = p.parse_args()
+    t = tap.Tap()
+    with host.Work() as work:
+        path = written(os.path.join(work, 'a.onnx'), model())
+        for window, flags in ((30000, trial.sanitizing('gcc') or []), (100000, [])):
+            out, man = check_bytes(t, o, work, path, window, flags)
+        check_claims(t, o, work, path, out, man)
+        for words in (['--weights=blob'], ['--weights=stream', '--window=4K'], ['--threads=2'], ['--resident=4K', '--window=4K']):
+            status, text = host.run([o.inlay, 'compile', path, '-o', os.path.join(work, 'no'), '--code-weights'] + words)
+            t.ok('usage: ' + ' '.join(words), status == 64, text)
+    t.done()
+
+
+main()
