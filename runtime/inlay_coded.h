@@ -86,8 +86,8 @@ static inline uint32_t inlay_code_bits(const unsigned char *words, uint32_t at)
     return four << (at & 7);
 }
 
-/* Pairs of bytes until `stop`, `stride` bytes from one to the next; returns the bit behind them. Two
- * code words take 24 bits at most. */
+/* Pairs of bytes until `stop`, `stride` bytes from one to the next; returns the bit behind them.
+ * Two code words take 24 bits at most. */
 static inline uint32_t inlay_code_pairs(const inlay_code *code,
                                         const unsigned char *words, uint32_t at,
                                         unsigned char *to,
