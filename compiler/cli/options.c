@@ -85,7 +85,7 @@ static const Command commands[] = {
     },
     [WEIGHTS] = {
         .name = "weights",
-        .operand = "pack|verify|info|diff|extract|sign-request|attach-signature FILE...",
+        .operand = "pack|delta|verify|info|diff|extract|sign-request|attach-signature FILE...",
         .what = "blobs of weights for code that is in the field",
         .run = cmd_weights,
     },
@@ -169,6 +169,9 @@ static const OptionRow options[] = {
          "pack: the security counter; devices take no lower one than they had"),
     TEXT("golden", 0, ON(WEIGHTS), golden, "FILE", NULL,
          "pack: bytes that go along, for the device's trial of the weights"),
+    TEXT("against", 0, ON(WEIGHTS), against, "OLD.blob", NULL,
+         "pack, delta, verify: the blob that devices have; only what changed "
+         "since is written"),
     TEXT("key", 0, ON(WEIGHTS), key, "N", value_count,
          "sign-request, attach-signature: the number of the key (default: 0)"),
     TEXT("name", 'n', ON(COMPILE) | ON(ANALYZE), name, "NAME", NULL,

@@ -69,19 +69,17 @@ static BlobFile open_blob(Compile *compile, const char *path)
     return blob_open(&compile->arena, path);
 }
 
-/* A blob for the code, where --for names one. */
-static void check_layout(Compile *compile, const BlobFile *blob,
-                         const char *path)
+void weights_check_layout(Compile *compile, uint64_t layout, const char *path)
 {
     if (!compile->options->code)
         return;
     const FieldCode code = field_code(compile);
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    if (code.layout != blob->layout)
+    if (code.layout != layout)
         fail_at(STATUS_CONFIG, loc, NULL,
                 "is for other code: its layout is %016" PRIx64
                 ", that of the manifest %016" PRIx64,
-                blob->layout, code.layout);
+                layout, code.layout);
 }
 
 int weights_files(Compile *compile, int least, int most, const char *form)
@@ -95,7 +93,7 @@ int weights_files(Compile *compile, int least, int most, const char *form)
     return count;
 }
 
-File *weights_new_file(Compile *compile, const char *path, const File *from)
+void weights_check_new(Compile *compile, const char *path, const File *from)
 {
     File *old = file_try(&compile->arena, path);
     if (old) {
@@ -106,6 +104,11 @@ File *weights_new_file(Compile *compile, const char *path, const File *from)
             fail_at(STATUS_USAGE, LOC_NONE, NULL,
                     "-o: %s is the file that is read", path);
     }
+}
+
+File *weights_new_file(Compile *compile, const char *path, const File *from)
+{
+    weights_check_new(compile, path, from);
     return file_create(&compile->arena, path);
 }
 
@@ -127,10 +130,20 @@ static void print_notes(Compile *compile, const BlobFile *blob)
 
 static void verify(Compile *compile)
 {
+    static const char form[] =
+        "verify FILE.blob|FILE.delta [--for NAME.json] [--against OLD.blob]";
     const char **file = compile->options->operand + 1;
-    weights_files(compile, 1, 1, "verify FILE.blob [--for NAME.json]");
-    const BlobFile blob = open_blob(compile, *file);
-    check_layout(compile, &blob, *file);
+    weights_files(compile, 1, 1, form);
+    File *from = file_open(&compile->arena, *file, LOAD_STREAM);
+    if (blob_delta_is(from)) {
+        weights_verify_delta(compile, from);
+        return;
+    }
+    if (compile->options->against)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "--against: %s is a blob, and no delta", *file);
+    const BlobFile blob = blob_read(&compile->arena, from);
+    weights_check_layout(compile, blob.layout, *file);
     pieces_print(&compile->results, "%s: whole, %" PRIu64 " bytes of weights\n",
                  *file, blob.weights);
     print_notes(compile, &blob);
@@ -156,9 +169,14 @@ static void info(Compile *compile)
 {
     const char **file = compile->options->operand + 1;
     Pieces *to = &compile->results;
-    weights_files(compile, 1, 1, "info FILE.blob [--for NAME.json]");
-    const BlobFile blob = open_blob(compile, *file);
-    check_layout(compile, &blob, *file);
+    weights_files(compile, 1, 1, "info FILE.blob|FILE.delta [--for NAME.json]");
+    File *from = file_open(&compile->arena, *file, LOAD_STREAM);
+    if (blob_delta_is(from)) {
+        weights_info_delta(compile, from);
+        return;
+    }
+    const BlobFile blob = blob_read(&compile->arena, from);
+    weights_check_layout(compile, blob.layout, *file);
     pieces_print(to,
                  "layout   %016" PRIx64 "\n"
                  "weights  %" PRIu64 " bytes from byte %" PRIu64
@@ -236,7 +254,7 @@ static void diff(Compile *compile)
     const FieldCode code = field_code(compile);
     for (int i = 0; i < 2; i++) {
         pair.blob[i] = open_blob(compile, file[i]);
-        check_layout(compile, pair.blob + i, file[i]);
+        weights_check_layout(compile, pair.blob[i].layout, file[i]);
         pair.window[i] = arena_buffer(&compile->arena, WINDOW);
     }
     const size_t n = json_array_size(code.constants);
@@ -279,7 +297,7 @@ static void extract(Compile *compile)
     if (!compile->options->output)
         fail_at(STATUS_USAGE, LOC_NONE, NULL, "inlay weights %s", form);
     const BlobFile blob = open_blob(compile, *file);
-    check_layout(compile, &blob, *file);
+    weights_check_layout(compile, blob.layout, *file);
     if (files == 1) {
         copy_bytes(compile, &blob, 0, blob.weights);
         return;
@@ -293,37 +311,47 @@ static void extract(Compile *compile)
 
 /* ---- the command ---- */
 
+/* Options that only some verbs take. */
+enum { PACKS = 1, SIGNS = 2, COMPARES = 4 };
+
 typedef struct Verb {
     const char *name;
     void (*run)(Compile *compile);
-    enum { PLAIN, PACKS, SIGNS } kind;
+    int takes;
 } Verb;
 
-/* What only some verbs take. */
+static void check_option(const Verb *verb, int takes, const char *value,
+                         const char *name)
+{
+    if (value && !(verb->takes & takes))
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "weights %s takes no --%s",
+                verb->name, name);
+}
+
 static void check_options(const Options *options, const Verb *verb)
 {
-    const bool packs = options->counter || options->golden;
-    if ((packs && verb->kind != PACKS) || (options->key && verb->kind != SIGNS))
-        fail_at(STATUS_USAGE, LOC_NONE, NULL, "weights %s takes no --%s",
-                verb->name,
-                !packs || verb->kind == PACKS ? "key" : "counter or --golden");
+    check_option(verb, PACKS, options->counter, "counter");
+    check_option(verb, PACKS, options->golden, "golden");
+    check_option(verb, SIGNS, options->key, "key");
+    check_option(verb, COMPARES, options->against, "against");
 }
 
 void cmd_weights(Compile *compile)
 {
     static const Verb verbs[] = {
-        { "pack", weights_pack, PACKS },
-        { "verify", verify, PLAIN },
-        { "info", info, PLAIN },
-        { "diff", diff, PLAIN },
-        { "extract", extract, PLAIN },
+        { "pack", weights_pack, PACKS | COMPARES },
+        { "delta", weights_delta, COMPARES },
+        { "verify", verify, COMPARES },
+        { "info", info, 0 },
+        { "diff", diff, 0 },
+        { "extract", extract, 0 },
         { "sign-request", weights_sign_request, SIGNS },
         { "attach-signature", weights_attach, SIGNS },
-        { NULL, NULL, PLAIN },
+        { NULL, NULL, 0 },
     };
     static const char *const names[] = {
-        "pack",         "verify",           "info", "diff", "extract",
-        "sign-request", "attach-signature", NULL
+        "pack",    "delta",        "verify",           "info", "diff",
+        "extract", "sign-request", "attach-signature", NULL
     };
     const char *asked = compile->options->operand[0];
     for (const Verb *verb = verbs; verb->name; verb++)

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "cli/options.h"
+#include "emit/blob_delta.h"
 
 /* The code that is in the field. */
 typedef struct FieldCode {
@@ -27,11 +28,24 @@ const char *constant_text(Arena *arena, const json_t *constant);
 
 /* So many file operands, or up to `most`; 64 and the form of the verb else. */
 int weights_files(Compile *compile, int least, int most, const char *form);
-/* A file for the output, which must not be the one that is read. */
+/* The output must not be the file that is read: 64. */
+void weights_check_new(Compile *compile, const char *path, const File *from);
+/* A file for the output, which is checked so. */
 File *weights_new_file(Compile *compile, const char *path, const File *from);
+
+/* A blob for the code, where --for names one: 78 where it is not. */
+void weights_check_layout(Compile *compile, uint64_t layout, const char *path);
+
+/* Writes to --output what changed since the blob of --against, and says so. */
+void weights_write_delta(Compile *compile, const Options *given,
+                         const BlobFile *blob);
+/* verify and info of a file that is a delta. */
+void weights_verify_delta(Compile *compile, File *file);
+void weights_info_delta(Compile *compile, File *file);
 
 /* Verbs. */
 void weights_pack(Compile *compile);
+void weights_delta(Compile *compile);
 void weights_sign_request(Compile *compile);
 void weights_attach(Compile *compile);
 

@@ -218,9 +218,9 @@ static void compare_layouts(const Compile *compile, const FieldCode *code)
 
 /* ---- the verb ---- */
 
-/* The notes that were asked for, behind the weights: where the last one ends. */
-static uint64_t write_notes(Arena *arena, const Options *given, File *file,
-                            File *golden)
+/* The notes that were asked for, behind the weights. */
+static void write_notes(Arena *arena, const Options *given, File *file,
+                        File *golden)
 {
     uint64_t at = file->size;
     inlay_note_head head = { .tag = INLAY_NOTE_COUNTER };
@@ -230,39 +230,56 @@ static uint64_t write_notes(Arena *arena, const Options *given, File *file,
     }
     if (golden) {
         head = (inlay_note_head){ .tag = INLAY_NOTE_GOLDEN };
-        at = blob_note_write(arena, file, at, head, golden);
+        blob_note_write(arena, file, at, head, golden);
     }
-    return at;
 }
 
-static uint64_t write_file(const Compile *compile, const Options *given)
+static void write_blob(const Compile *compile, const Options *given, File *file)
 {
     char sha256[65];
     Arena *arena = compile->program->graph->arena;
     File *golden =
         given->golden ? file_open(arena, given->golden, LOAD_STREAM) : NULL;
-    File *file = file_create(arena, given->output);
     weights_write_blob(compile->program, file, false, sha256);
-    const uint64_t bytes = write_notes(arena, given, file, golden);
-    file_close(file);
+    write_notes(arena, given, file, golden);
     file_close(golden);
-    return bytes;
+}
+
+/* A blob that is only there to be compared. */
+static void pack_delta(Compile *compile, const Options *given)
+{
+    File *file = file_temporary(&compile->arena);
+    write_blob(compile, given, file);
+    const BlobFile blob = blob_read(&compile->arena, file);
+    weights_write_delta(compile, given, &blob);
+    file_close(file);
+}
+
+static void pack_blob(Compile *compile, const Options *given,
+                      const FieldCode *code)
+{
+    File *file = file_create(&compile->arena, given->output);
+    write_blob(compile, given, file);
+    pieces_print(&compile->results,
+                 "%s: %" PRIu64 " bytes, for the code of %s\n", given->output,
+                 file->size, text_at(code->manifest, "name"));
+    file_close(file);
 }
 
 void weights_pack(Compile *compile)
 {
     const Options *given = compile->options;
-    const char *path = given->output;
     const char **operand = compile->options->operand;
-    if (!operand[1] || operand[2] || !path)
+    if (!operand[1] || operand[2] || !given->output)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
-                "inlay weights pack NEW.onnx --for NAME.json -o NEW.blob");
+                "inlay weights pack NEW.onnx --for NAME.json "
+                "[--against OLD.blob] -o NEW.blob");
     const FieldCode code = field_code(compile);
     take_options(compile, &code, operand[1]);
     compile_to(compile, STAGE_LAYOUT);
     compare_layouts(compile, &code);
-    const uint64_t bytes = write_file(compile, given);
-    pieces_print(&compile->results,
-                 "%s: %" PRIu64 " bytes, for the code of %s\n", path, bytes,
-                 text_at(code.manifest, "name"));
+    if (given->against)
+        pack_delta(compile, given);
+    else
+        pack_blob(compile, given, &code);
 }

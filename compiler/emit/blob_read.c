@@ -130,8 +130,13 @@ static BlobFile read_words(File *file, Loc loc)
 
 BlobFile blob_open(Arena *arena, const char *path)
 {
-    const Loc loc = { .file = path, .byte = -1, .node = -1 };
-    BlobFile blob = read_words(file_open(arena, path, LOAD_STREAM), loc);
+    return blob_read(arena, file_open(arena, path, LOAD_STREAM));
+}
+
+BlobFile blob_read(Arena *arena, File *file)
+{
+    const Loc loc = { .file = file->path, .byte = -1, .node = -1 };
+    BlobFile blob = read_words(file, loc);
     const ArenaMark mark = arena_mark(arena);
     BlobCheck check = { .blob = &blob, .loc = loc };
     check.window = arena_buffer(arena, WINDOW);

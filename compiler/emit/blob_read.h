@@ -16,5 +16,7 @@ typedef struct BlobFile {
 
 /* Opens and checks all of it: 65 where it is none, cut off or damaged. */
 BlobFile blob_open(Arena *arena, const char *path);
+/* The same of a file that is open. */
+BlobFile blob_read(Arena *arena, File *file);
 
 #endif

@@ -189,6 +189,7 @@ void runtime_copy(const RuntimeUse *use, Output *output)
     if (use->slots) {
         VEC_PUSH(arena, &todo, "inlay_slots.c");
         VEC_PUSH(arena, &todo, "inlay_signed.c");
+        VEC_PUSH(arena, &todo, "inlay_delta.c");
     }
     if (use->sums)
         VEC_PUSH(arena, &todo, "inlay_sums.h");

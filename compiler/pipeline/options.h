@@ -54,6 +54,7 @@ typedef struct Options {
     const char *counter;  /* weights: numbers, checked */
     const char *key;
     const char *golden;          /* weights: a file */
+    const char *against;         /* weights: an older blob */
     const long long *max_memory; /* bytes, as are the next ones */
     const long long *max_arena;
     const long long *max_weights;

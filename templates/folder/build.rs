@@ -10,6 +10,7 @@ fn main() {
 #if MODEL_HAS_SLOTS
     build.file("src/inlay_slots.c");
     build.file("src/inlay_signed.c");
+    build.file("src/inlay_delta.c");
 #endif
 #if MODEL_WEIGHTS_OBJECT
     build.object("src/model_weights.o");

@@ -16,7 +16,7 @@ import tap
 from onnx import make_model, make_node, make_tensor, make_value
 
 ROWS, COLUMNS = 40, 72
-MOST_CODE, MOST_STACK = 3072, 256
+MOST_CODE, MOST_DELTA_CODE, MOST_STACK = 3072, 1024, 256
 MOST_SIGNED_CODE, MOST_SIGNED_STACK = 1024, 512
 M4 = ['-std=c99', '-Os', '-mcpu=cortex-m4', '-mthumb', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror']
 
@@ -65,10 +65,27 @@ class Device:
         return self.t.ok('the device of the page compiles', status == 0, text)
 
     def blob(self, seed, *options):
-        path = os.path.join(self.work, '%d.blob' % seed)
+        path = os.path.join(self.work, '%d.%s' % (seed, 'delta' if '--against' in options else 'blob'))
         words = [self.inlay, 'weights', 'pack', self.write_model(seed), '--for', os.path.join(self.out, 'kws.json'), '-o', path]
         status, text = host.run(words + list(options))
         self.t.ok('pack %d' % seed, status == 0, text)
+        return path
+
+    def changed(self, blob, name, value):
+        """The blob with another first number, and right sums."""
+        with open(blob, 'rb') as f:
+            whole = f.read()
+        values = bytearray(blobs.weights(whole)[:-blobs.SEAL])
+        values[:4] = struct.pack('<f', value)
+        path = os.path.join(self.work, name)
+        with open(path, 'wb') as f:
+            f.write(blobs.sealed(whole, bytes(values)))
+        return path
+
+    def delta(self, old, new):
+        path = new.replace('.blob', '.delta')
+        status, text = host.run([self.inlay, 'weights', 'delta', new, '--against', old, '-o', path])
+        self.t.ok('delta of %s' % os.path.basename(new), status == 0, text)
         return path
 
     def run(self, *words):
@@ -144,6 +161,62 @@ def check_golden(t, o, work):
     device.says('they are refused', own, device.blob(2, '--golden', golden(work, 2)))
     device.says('the golden bytes say that these are good', line(1, 1, 2))
     device.says('they are kept', line(1, 0, 2))
+
+
+def check_deltas(t, o, work):
+    device = Device(t, o, work)
+    if not device.build():
+        return
+    own = 'the firmware\'s own weights'
+    blob = {seed: device.blob(seed) for seed in (2, 3, 4)}
+    small = device.delta(blob[2], device.changed(blob[2], 'few.blob', 9))
+    t.ok('a delta of one number is small', os.path.getsize(small) < 150, os.path.getsize(small))
+    first = device.blob(3, '--against', blob[2])
+    with_notes = device.delta(blob[3], device.blob(4, '--counter', '5', '--golden', golden(work, 4)))
+    device.says('no base, no delta', own, first, status=6)
+    device.says('the whole blob', own, blob[2])
+    device.says('is on trial', line(0, 1, 2), 'good')
+    before = listing(work)['flash']
+    device.says('a delta for other weights is refused', line(0, 0, 2), with_notes, status=6)
+    t.ok('and nothing is erased for it', listing(work)['flash'] == before)
+    device.says('the one for these', line(0, 0, 2), first)
+    device.says('is on trial', line(1, 1, 3), 'good')
+    made = listing(work)['flash'][len(before) // 2:]
+    with open(blob[3], 'rb') as f:
+        whole = f.read()
+    t.ok('the slot has the new blob, byte for byte', made[:len(whole)] == whole)
+    device.says('one with counter and golden bytes', line(1, 0, 3), with_notes)
+    device.says('is on trial, and good', line(0, 1, 4))
+    device.says('and kept', line(0, 0, 4))
+    check_delta_files(t, device, blob, first)
+
+
+def check_delta_files(t, device, blob, delta):
+    """verify and info of deltas, and damaged ones."""
+    def asked(what, status, *words):
+        done, text = host.run([device.inlay, 'weights'] + list(words), device.work)
+        t.ok(what, done == status, '%d %s' % (done, text))
+        return text
+
+    manifest = os.path.join(device.out, 'kws.json')
+    asked('verify: a delta', 0, 'verify', delta, '--for', manifest, '--against', blob[2])
+    asked('verify: of other weights', 78, 'verify', delta, '--against', blob[4])
+    asked('verify: a blob against another', 64, 'verify', blob[3], '--against', blob[2])
+    text = asked('info: a delta', 0, 'info', delta)
+    sectors = (os.path.getsize(blob[3]) + 1024 + 4095) // 4096
+    t.ok('info: size and wear', 'makes    a blob of %d bytes' % os.path.getsize(blob[3]) in text and 'at least %d sectors of 4096 bytes' % sectors in text, text)
+    asked('delta onto the old blob', 64, 'delta', blob[3], '--against', blob[2], '-o', blob[2])
+    asked('delta onto the new blob', 64, 'delta', blob[3], '--against', blob[2], '-o', blob[3])
+    asked('delta of nothing', 64, 'delta', blob[3], '-o', 'x')
+    with open(delta, 'rb') as f:
+        whole = f.read()
+    found = 0
+    for at in range(48):
+        for bad in (whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1:], whole[:len(whole) - 1 - at]):
+            with open(os.path.join(device.work, 'bad'), 'wb') as f:
+                f.write(bad)
+            found += host.run([device.inlay, 'weights', 'verify', 'bad'], device.work)[0] == 65
+    t.ok('verify: damaged deltas are found', found == 96, found)
 
 
 class Signer:
@@ -274,7 +347,7 @@ def check_others(t, o, work):
 
     plain, slots = compiled('plain', '--weights=blob'), compiled('slots', '--weights=blob', '--slots')
     more = set(slots) - set(plain)
-    t.ok('--slots adds its files', more == {'src/inlay_%s' % name for name in ('slots.c', 'slots.h', 'signed.c', 'signed.h', 'notes.h')}, more)
+    t.ok('--slots adds its files', more == {'src/inlay_%s' % name for name in ('slots.c', 'slots.h', 'signed.c', 'signed.h', 'delta.c', 'delta.h', 'notes.h')}, more)
     builds = {name for name in plain if plain[name] != slots[name]}
     t.ok('and names them in build files and manifest alone', builds == {'CMakeLists.txt', 'meson.build', 'm.json'}, builds)
     t.ok('without it nobody speaks of slots', not any(b'inlay_slots' in text for text in plain.values()))
@@ -302,12 +375,14 @@ def deepest(description, skip):
     return {name: down(name, ()) for name in frame}
 
 
-def check_size(t, o, work, sources, most_code, most_stack):
+def check_size(t, o, work, sources, most_stack):
+    """Stack is that of a source and those before it, which it calls."""
     cc = 'arm-none-eabi-gcc'
     if not shutil.which(cc):
         t.skip('size and stack', cc + ' is not installed')
         return
-    for source in sources:
+    descriptions = ''
+    for source, most_code in sources:
         status, text = host.run([cc] + M4 + ['-fcallgraph-info=su', '-I', o.runtime, '-c', os.path.join(o.runtime, source + '.c'), '-o', source + '.o'], work)
         if not t.ok(source + ': compiles', status == 0, text):
             continue
@@ -315,7 +390,8 @@ def check_size(t, o, work, sources, most_code, most_stack):
         code, data, zero = map(int, text.splitlines()[1].split()[:3])
         t.ok('%s: %d bytes of code, at most %d; no data' % (source, code, most_code), code <= most_code and not data and not zero, text)
         with open(os.path.join(work, source + '.ci')) as f:
-            stack = deepest(f.read(), {'__indirect_call'})
+            descriptions += f.read()
+        stack = deepest(descriptions, {'__indirect_call'})
         most = max(stack.values())
         t.ok('%s: %d bytes of stack, at most %d' % (source, most, most_stack), 64 < most <= most_stack, stack)
 
@@ -327,12 +403,12 @@ def main():
     p.add_argument('--runtime', required=True)
     o = p.parse_args()
     t = tap.Tap()
-    for check in (check_updates, check_golden, check_signed, check_others):
+    for check in (check_updates, check_deltas, check_golden, check_signed, check_others):
         with host.Work() as work:
             check(t, o, work)
     with host.Work() as work:
-        check_size(t, o, work, ['inlay_slots'], MOST_CODE, MOST_STACK)
-        check_size(t, o, work, ['inlay_signed'], MOST_SIGNED_CODE, MOST_SIGNED_STACK)
+        check_size(t, o, work, [('inlay_slots', MOST_CODE), ('inlay_delta', MOST_DELTA_CODE)], MOST_STACK)
+        check_size(t, o, work, [('inlay_signed', MOST_SIGNED_CODE)], MOST_SIGNED_STACK)
     t.done()
 
 

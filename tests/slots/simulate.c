@@ -3,81 +3,18 @@
  * ways, and again at each operation of what follows; then at random, three to eight times. After
  * each reset the weights in use must be the old or the new ones, whole, and steady.
  *
- *     simulate [STRIDE [RUNS [SEED]]]: every STRIDE-th cut, RUNS random lives a geometry; every cut
- *     where there are few, which find what is left of a log when its erasing was cut off */
+ *     simulate [STRIDE [RUNS [SEED [DELTAS]]]]: every STRIDE-th cut, RUNS random lives a geometry;
+ *     every cut where there are few, which find what is left of a log when its erasing was cut off;
+ *     DELTAS 1: three in four downloads are deltas, from the weights that are there */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "blobs.h"
 #include "flash.h"
 #include "inlay_blob.h"
 
-enum {
-    VERSIONS = 5, /* of the weights; 0: those of the firmware */
-    BAD = 3,      /* is whole, but never confirmed */
-};
-
-static const uint64_t layout = UINT64_C(0x1122334455667788);
-
-typedef struct Geometry {
-    uint32_t prog_unit, erase_unit;
-    uint8_t erased_value;
-    uint32_t weights; /* bytes of them */
-    uint32_t piece;   /* of a download, about */
-} Geometry;
-
-/* ---- blobs ---- */
-
-typedef struct Blobs {
-    uint32_t begin, size;
-    uint8_t *bytes[VERSIONS + 1];
-} Blobs;
-
-static void put_sum(uint8_t *to, const uint8_t *from, size_t n)
-{
-    const uint32_t sum = inlay_crc_small(0, from, n);
-    memcpy(to, &sum, sizeof sum);
-}
-
-/* Versions differ in some blocks; one block looks like erased flash, in part. */
-static void fill(uint8_t *weights, uint32_t n, int version,
-                 const Geometry *geometry)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t block = i / INLAY_BLOB_BLOCK;
-        const uint64_t of = block % 2 ? 99 : (uint64_t)version;
-        uint64_t seed = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) + of * 77777 + 1;
-        weights[i] = (uint8_t)random_next(&seed);
-        if (block == 1 && i % INLAY_BLOB_BLOCK > 1500)
-            weights[i] = geometry->erased_value;
-    }
-}
-
-static uint8_t *blob_of(const Blobs *blobs, const Geometry *geometry,
-                        int version)
-{
-    const uint32_t n = geometry->weights;
-    const uint64_t seal[3] = { INLAY_SEAL_MAGIC, layout, n - INLAY_SEAL_SIZE };
-    uint8_t *blob = calloc(1, blobs->size);
-    uint8_t *weights = blob + blobs->begin;
-    if (!blob)
-        fail("no memory");
-    fill(weights, n - INLAY_SEAL_SIZE, version, geometry);
-    memcpy(weights + n - INLAY_SEAL_SIZE, seal, sizeof seal);
-    put_sum(weights + n - INLAY_SEAL_CRC_SIZE, weights,
-            n - INLAY_SEAL_CRC_SIZE);
-    uint64_t head[INLAY_BLOB_WORDS];
-    inlay_blob_head(head, seal, blobs->begin);
-    memcpy(blob, head, sizeof head);
-    for (uint32_t at = 0, i = 0; at < n; at += INLAY_BLOB_BLOCK, i++) {
-        const uint32_t left = n - at;
-        put_sum(blob + sizeof head + i * INLAY_BLOB_CRC_SIZE, weights + at,
-                left < INLAY_BLOB_BLOCK ? left : INLAY_BLOB_BLOCK);
-    }
-    put_sum(weights - INLAY_BLOB_CRC_SIZE, blob,
-            blobs->begin - INLAY_BLOB_CRC_SIZE);
-    return blob;
-}
+enum { BAD = 3 }; /* a version that is whole, but never confirmed */
 
 /* ---- a device ---- */
 
@@ -188,8 +125,51 @@ static bool send(Life *life, const uint8_t *blob, uint32_t from)
     return true;
 }
 
+/* Piece by piece what is needed next, or all of the file from byte 0 on. */
+static bool send_delta(Life *life, inlay_delta *way, const Delta *delta)
+{
+    const bool seeks = random_next(&life->seed) % 2;
+    for (uint32_t at = 0; way->next < delta->size;) {
+        uint32_t n =
+            1 + (uint32_t)random_next(&life->seed) % life->geometry->piece;
+        at = seeks ? way->next : at;
+        n = n < delta->size - at ? n : delta->size - at;
+        if (inlay_delta_write(way, at, delta->bytes + at, n))
+            return false;
+        if (life->offered != life->next &&
+            life->slots.written >= INLAY_SLOTS_UNIT)
+            life->offered = 0; /* what was offered before is erased */
+        at += n;
+    }
+    return true;
+}
+
+/* What changed since the weights in use. */
+static void install_delta(Life *life)
+{
+    const int base = version_in_use(life);
+    const Delta *delta = &life->blobs->delta[base][life->next];
+    inlay_delta way = {
+        .slots = &life->slots,
+        .own = life->blobs->bytes[0],
+        .resume = random_next(&life->seed) % 4 != 0,
+    };
+    tell(life, "delta", base);
+    if (inlay_delta_begin(&way) || !send_delta(life, &way, delta)) {
+        tell(life, "unsent", life->next);
+        return;
+    }
+    life->offered = life->next;
+    life->given = 0;
+    tell(life, "commit", inlay_delta_commit(&way));
+}
+
 static void install(Life *life)
 {
+    if (life->geometry->deltas && random_next(&life->seed) % 4) {
+        install_delta(life);
+        return;
+    }
     uint32_t from = 0;
     const bool on = random_next(&life->seed) % 4 != 0;
     const int error = on ? inlay_slots_resume(&life->slots, &from)
@@ -267,7 +247,7 @@ static void life_make(Life *life, const Geometry *geometry, const Blobs *blobs)
         .at = { 0, size },
         .size = size,
         .weights = geometry->weights,
-        .layout = layout,
+        .layout = blobs->layout,
     };
     life->slots.flash = &life->flash.calls;
 }
@@ -341,12 +321,9 @@ static void random_life(Lives *lives, uint64_t seed)
 static void try_geometry(const Geometry *geometry, long stride, long runs,
                          uint64_t seed)
 {
-    const inlay_slots sizes = { .weights = geometry->weights };
-    const uint32_t begin = inlay_slots_weights_at(&sizes);
-    Blobs blobs = { .begin = begin, .size = begin + geometry->weights };
+    Blobs blobs;
     Lives lives = { .runs = 0 };
-    for (int i = 1; i <= VERSIONS; i++)
-        blobs.bytes[i] = blob_of(&blobs, geometry, i);
+    blobs_make(&blobs, geometry);
     life_make(&lives.fresh, geometry, &blobs);
     life_make(&lives.first, geometry, &blobs);
     life_make(&lives.second, geometry, &blobs);
@@ -357,8 +334,7 @@ static void try_geometry(const Geometry *geometry, long stride, long runs,
            geometry->prog_unit, geometry->erase_unit, geometry->erased_value,
            geometry->weights, lives.runs);
     fflush(stdout);
-    for (int i = 1; i <= VERSIONS; i++)
-        free(blobs.bytes[i]);
+    blobs_free(&blobs);
     flash_free(&lives.fresh.flash);
     flash_free(&lives.first.flash);
     flash_free(&lives.second.flash);
@@ -377,6 +353,7 @@ int main(int argc, char **argv)
     const long stride = argc > 1 ? atol(argv[1]) : 1;
     const long runs = argc > 2 ? atol(argv[2]) : 0;
     const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    const int deltas = argc > 4 ? atoi(argv[4]) : 0;
     for (uint32_t unit = 1; unit <= 32; unit *= 2)
         for (int i = 0; i < 6; i++) {
             const uint32_t sector = sectors[i / 2];
@@ -387,6 +364,7 @@ int main(int argc, char **argv)
                 .erased_value = i % 2 ? 0xff : 0,
                 .weights = small ? 100 : 2 * INLAY_BLOB_BLOCK + 700,
                 .piece = small ? 50 : 1500,
+                .deltas = deltas,
             };
             try_geometry(&geometry, stride_for(&geometry, stride), runs, seed);
         }
