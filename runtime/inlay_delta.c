@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
  * Deltas. Nothing that a delta says is believed: bytes are copied from within the old blob alone,
- * and go where those of any download go; which blob came of it is looked at before it is committed. */
+ * and go where those of any download go. Which blob came of it is looked at before the commit. */
 #include "inlay_delta.h"
 
 #include "inlay_blob.h"

@@ -9,8 +9,24 @@ void MODEL_ON_STEP(int32_t step);
 #define INLAY_ON_STEP(step) MODEL_ON_STEP(step)
 #endif
 #endif
+#if MODEL_LIVE
+/* Behind each call of a step: MODEL_E_UPDATED, where it met weights that were being replaced. */
+static int updated(void *const *base, int32_t step);
+#ifdef MODEL_ON_STEP
+#undef INLAY_ON_STEP
+#define INLAY_ON_STEP(step)                                                                        \
+    MODEL_ON_STEP(step);                                                                           \
+    if (updated(base, step))                                                                       \
+    return MODEL_E_UPDATED
+#else
+#define INLAY_ON_STEP(step)                                                                        \
+    if (updated(base, step))                                                                       \
+    return MODEL_E_UPDATED
+#endif
+#endif
 //@ includes {
 #include "inlay.h"
+#include "inlay_update.h"
 #include "inlay_weights.h"
 #include "inlay_blob.h"
 #include "inlay_fetch.h"
@@ -34,6 +50,9 @@ enum {
     BASE_OUT0,
     BASE_OUT0_DIMS,
 //@ }
+#if MODEL_LIVE
+    BASE_LIVE, /* the inlay_live of the run, or NULL */
+#endif
     BASES
 };
 
@@ -171,6 +190,50 @@ static const inlay_model model_steps = {
 };
 #endif
 
+#if MODEL_LIVE
+/* Of each constant its place in the weights and the steps that use it, the last one excluded; of
+ * each step those that may be called before it is done. */
+//@ updates {
+static const inlay_tensor tensors[] = { { 0, 12, 0, 1 } };
+static const inlay_span spans[] = { { 0, 1, 1 } };
+//@ }
+static const inlay_updates updates = {
+    .tensor = tensors,
+    .span = spans,
+    .tensors = MODEL_TENSORS,
+    .steps = (int32_t)(sizeof spans / sizeof *spans),
+};
+
+static int updated(void *const *base, int32_t step)
+{
+    model_live *live = (model_live *)base[BASE_LIVE];
+#if MODEL_FENCE
+    return live && inlay_fence_step(&updates, &live->state, step);
+#else
+    return live && inlay_tags_changed(&updates, &live->state, live->tag, step);
+#endif
+}
+
+void model_weights_begin(model_live *live)
+{
+    inlay_update_begin(&live->state);
+}
+
+int model_weights_put(model_live *live, int tensor, const void *bytes, size_t size)
+{
+#if MODEL_FENCE
+    return inlay_fence_put(&updates, &live->state, tensor, bytes, size);
+#else
+    return inlay_tags_put(&updates, &live->state, live->tag, tensor, bytes, size);
+#endif
+}
+
+void model_weights_commit(model_live *live)
+{
+    inlay_update_commit(&live->state);
+}
+
+#endif
 /* What a run keeps on the stack. */
 typedef struct {
     void *base[BASES];
@@ -203,6 +266,9 @@ static int take_weights(model_frame *frame, const model_source *weights)
     if (!inlay_sealed(weights, MODEL_WEIGHTS_SIZE, seal))
         return MODEL_E_WEIGHTS;
     frame->base[BASE_WEIGHTS] = (void *)(uintptr_t)weights;
+#if MODEL_LIVE
+    frame->base[BASE_LIVE] = NULL;
+#endif
     return MODEL_OK;
 #endif
 }
@@ -383,6 +449,31 @@ int model_run_with(const model_source *weights, model_memory *arena, const model
     return error ? error : run_all(frame.base);
 #endif
 }
+#if MODEL_LIVE
+
+int model_run_live(model_live *live, model_memory *arena, const model_inputs *in,
+        const model_outputs *out)
+{
+    model_frame frame;
+    int error = live ? take_weights(&frame, live->state.weights) : MODEL_E_ARG;
+    if (!error)
+        error = take_arena(&frame, arena);
+    if (!error)
+        error = take_values(&frame, in, out);
+    if (error)
+        return error;
+    frame.base[BASE_LIVE] = live;
+#if MODEL_FENCE
+    error = inlay_fence_begin(&updates, &live->state) ? MODEL_E_UPDATED : run_all(frame.base);
+    inlay_fence_end(&live->state);
+    return error;
+#else
+    live->state.from = live->state.committed;
+    inlay_update_barrier();
+    return run_all(frame.base);
+#endif
+}
+#endif
 #if !MODEL_WEIGHTS_APART
 
 int model_run(model_memory *arena, const model_inputs *in, const model_outputs *out)

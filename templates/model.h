@@ -78,7 +78,13 @@ enum {
     MODEL_E_SIZE = 8,   /* model_init(): the arena is too small */
     MODEL_E_READ = 9    /* the weights could not be read */
 #else
+#if MODEL_LIVE
+    MODEL_E_SIZE = 8,   /* model_init(): the arena is too small */
+    MODEL_E_UPDATED = 10, /* the run met weights that were being replaced: make it again */
+    MODEL_E_BUSY = 11   /* model_weights_put(): the run uses that tensor now */
+#else
     MODEL_E_SIZE = 8    /* model_init(): the arena is too small */
+#endif
 #endif
 };
 
@@ -96,6 +102,32 @@ typedef struct inlay_source {
     void *context;
 } inlay_source;
 #endif
+
+#endif
+#if MODEL_LIVE
+#ifndef INLAY_LIVE
+#define INLAY_LIVE
+/* What writer and run know of each other. All 0 at first, but for what the caller sets. */
+typedef struct inlay_live {
+    void *weights; /* the caller's: what NAME_weights_open() gave, in RAM */
+    volatile uint32_t begun, committed; /* generations */
+    uint32_t from;                      /* that of the run */
+    /* steps [first, end) that the run may be in; none: equal */
+    volatile int32_t first, end;
+    volatile int32_t writing; /* the tensor that is written, and 1; or 0 */
+} inlay_live;
+#endif
+
+/* Weights that are replaced while runs use them: one writer, one run at a time. */
+//@ tensors {
+#define MODEL_TENSORS 1 /* constants, by their numbers in model.json and `inlay weights info` */
+//@ }
+typedef struct {
+    inlay_live state;
+#if !MODEL_FENCE
+    volatile uint32_t tag[MODEL_TENSORS]; /* the generation of each */
+#endif
+} model_live;
 
 #endif
 #if MODEL_HAS_REGIONS
@@ -247,6 +279,27 @@ int model_push_with(const model_source *weights, model_memory *arena, const mode
 #else
 int model_run_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out);
+#if MODEL_LIVE
+/* The same with weights that may be replaced meanwhile, live->state.weights. */
+#if MODEL_FENCE
+/* MODEL_E_UPDATED: it came to a tensor that was being written, and is to be made again. */
+#else
+/* MODEL_E_UPDATED: it may have used weights of two versions, and is to be made again. After any
+ * other code it used exactly those that were committed when it began. */
+#endif
+int model_run_live(model_live *live, model_memory *arena, const model_inputs *in,
+        const model_outputs *out);
+
+/* The writer's, in an interrupt or another task; none of them waits. Between begin and commit
+ * tensors are replaced, each as a whole: `size` bytes as `inlay weights extract` gives them.
+ * MODEL_E_ARG: it has no such constant, or not of that size. */
+#if MODEL_FENCE
+/* MODEL_E_BUSY: a run is between its first and its last use of it; later, nothing was written. */
+#endif
+void model_weights_begin(model_live *live);
+int model_weights_put(model_live *live, int tensor, const void *bytes, size_t size);
+void model_weights_commit(model_live *live);
+#endif
 #if MODEL_SHARED
 int model_run_mt_with(const model_source *weights, model_memory *arena, const model_inputs *in,
         const model_outputs *out, model_parallel *parallel, void *context);

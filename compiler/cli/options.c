@@ -5,6 +5,7 @@
 #include "cli/values.h"
 #include "cli/verdict.h"
 #include "emit/build_files.h"
+#include "emit/updates.h"
 #include "emit/weights.h"
 #include "pipeline/plan_options.h"
 
@@ -258,6 +259,10 @@ static const OptionRow options[] = {
     FLAG("slots", 0, ON(COMPILE), slots,
          "write inlay_slots.c, which keeps two blobs of weights in flash and "
          "takes new ones (--weights=blob or stream)"),
+    CHOICE("update", ON(COMPILE), update, "POLICY", update_policies, 0,
+           "tensors may be replaced while runs use them: dirty-tag reports "
+           "runs that met two versions, fence keeps tensors in use "
+           "(--weights=blob)"),
     { "emit", 0, OPTION_SET, ON(COMPILE), AT(emit), "KIND,...", build_kinds, 0,
       NULL,
       "files of build systems beside the code (default: cmake,meson,example); "
@@ -362,6 +367,9 @@ static const OptionRule rules[] = {
     { "run", "per-step", "io", RULE_EXCLUDES, NULL },
     { "compile", "depfile-target", "depfile", RULE_NEEDS, NULL },
     { "compile", "slots", "weights", RULE_NEEDS, "blob|stream" },
+    { "compile", "update", "weights", RULE_NEEDS, "blob" },
+    { "compile", "update", "threads", RULE_EXCLUDES, NULL },
+    { "compile", "update", "slices", RULE_EXCLUDES, NULL },
     { "compile", "window", "weights|code-weights", RULE_NEEDS, "stream" },
     { "compile", "code-weights", "weights", RULE_EXCLUDES, "blob|stream" },
     { NULL, "code-weights", "resident", RULE_EXCLUDES, NULL },

@@ -16,6 +16,7 @@ typedef struct Emitter {
     const char *model_sha256; /* "": not asked for */
     bool slots;               /* the runtime's slots are asked for */
     bool selftest;            /* so is a self-test */
+    int updates;              /* UpdatePolicy */
     bool grouped; /* one of several models that share a source file */
     int first_step; /* what the code calls its first step: variants have steps in a row */
     const Step **maker; /* by tensor: the first step that writes it, or NULL */
@@ -60,6 +61,12 @@ static inline bool weights_streamed(const Emitter *emitter)
 static inline bool has_slots(const Emitter *emitter)
 {
     return weights_blob(emitter) && emitter->slots;
+}
+
+/* Are tensors of them replaced while runs use them? */
+static inline bool has_updates(const Emitter *emitter)
+{
+    return weights_blob(emitter) && emitter->updates;
 }
 
 /* Do some constants stay in the code? */

@@ -533,7 +533,7 @@ static void put_sizes(ManifestText *manifest, const Program *program,
         manifest_key(manifest, "curve", curve_facts(plan));
     manifest_key(manifest, "weights", weight_facts(program, facts));
     if (program->blob || program->stream.coded)
-        manifest_constants(manifest, program);
+        manifest_constants(manifest, program, facts);
     manifest_key(
         manifest, "inputs",
         values(program, graph->input.at, graph->in_numbers, graph->input.n));

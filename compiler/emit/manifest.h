@@ -25,6 +25,7 @@ typedef struct ManifestFacts {
     const char *const *state;
     const char *const *preprocess;
     const char *const *stream;
+    int updates;                /* UpdatePolicy */
     const char *const *shaping; /* options that decide what the code is */
     const Map *kept;            /* results that are not folded; NULL: none */
     /* of each variant but the first (ir/lengths.h) its `dim` */
@@ -68,7 +69,8 @@ json_t *stream_facts(const Program *program);
 json_t *params_facts(const Program *program, const Step *step);
 
 /* The list "constants". */
-void manifest_constants(ManifestText *manifest, const Program *program);
+void manifest_constants(ManifestText *manifest, const Program *program,
+                        const ManifestFacts *facts);
 
 /* Of lengths that runs are given (manifest_lengths.c): does value `index` follow them as a result;
  * which dimensions of an input they are; the keys "lengths" and "variants". */

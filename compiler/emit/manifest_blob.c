@@ -7,6 +7,7 @@
 #include "base/crc32.h"
 #include "bounds/bounds.h"
 #include "emit/tables.h"
+#include "emit/updates.h"
 
 static void note_uses(ConstantUse *of_tensor, const Step *step)
 {
@@ -172,11 +173,26 @@ json_t *params_facts(const Program *program, const Step *step)
     return json;
 }
 
-void manifest_constants(ManifestText *manifest, const Program *program)
+/* The first and the last step that it is in use in. */
+static json_t *span_facts(StepSpan use)
+{
+    json_t *list = manifest_made(json_array());
+    json_array_append_new(list, manifest_made(json_integer(use.first)));
+    json_array_append_new(list, manifest_made(json_integer(use.end - 1)));
+    return list;
+}
+
+void manifest_constants(ManifestText *manifest, const Program *program,
+                        const ManifestFacts *facts)
 {
     const ConstantUse *uses = constant_uses(program);
+    const StepSpan *spans = update_uses(program);
     manifest_list(manifest, "constants");
-    for (size_t i = 0; i < program->weight.n; i++)
-        manifest_element(manifest, constant_facts(program, uses, i));
+    for (size_t i = 0; i < program->weight.n; i++) {
+        json_t *constant = constant_facts(program, uses, i);
+        if (facts->updates && spans[i].first < spans[i].end)
+            manifest_set(constant, "steps", span_facts(spans[i]));
+        manifest_element(manifest, constant);
+    }
     manifest_list_end(manifest);
 }

@@ -49,6 +49,8 @@ static void add_files(RuntimeUse *use, const Emitter *emitter)
         add_file(use, "inlay_weights.h");
     if (weights_blob(emitter))
         add_file(use, "inlay_blob.h");
+    if (has_updates(emitter))
+        add_file(use, "inlay_update.h");
     if (weights_streamed(emitter) || program->stream.steps)
         add_file(use, "inlay_fetch.h");
     if (program->stream.coded && program->stream.steps)

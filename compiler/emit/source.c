@@ -14,9 +14,10 @@
 #include "emit/selftest.h"
 #include "emit/tables.h"
 #include "emit/template.h"
+#include "emit/updates.h"
 
 /* Most conditions and sections of the templates, and their end. */
-enum { CONDITIONS = 27, SECTIONS = 24 };
+enum { CONDITIONS = 29, SECTIONS = 25 };
 
 static Text about(const Emitter *emitter)
 {
@@ -102,6 +103,7 @@ static void write_header(const Emitter *emitter, Output *output,
         { "about", about(emitter) },
         { "sizes", interface_sizes(emitter) },
         { "facts", interface_facts(emitter) },
+        { "tensors", update_tensors(emitter) },
         { "labels", interface_labels(emitter) },
         { "states", interface_states(emitter) },
         { "arenas", interface_arenas(emitter) },
@@ -144,6 +146,7 @@ static void write_code(const Emitter *emitter, Output *output,
         { "about", about(emitter) },
         { "includes", includes(emitter, use) },
         { "seal", seal(emitter) },
+        { "updates", update_tables(emitter) },
         { "asserts", check_asserts(emitter) },
         { "places", check_places(emitter) },
         { "dims", interface_dims(emitter) },
@@ -197,6 +200,7 @@ static Emitter emitter_of(const Program *program, const SourceFacts *facts)
     Emitter emitter = emitter_new(program, facts->name, facts->form);
     emitter.model_sha256 = facts->model_sha256;
     emitter.slots = facts->slots;
+    emitter.updates = facts->updates;
     emitter.grouped = facts->group != NULL;
     emitter.selftest = facts->selftest;
     return emitter;
@@ -211,6 +215,8 @@ static Condition *put_weights_conditions(const Emitter *emitter, Condition *to)
         { "MODEL_WEIGHTS_APART", weights_apart(emitter) },
         { "MODEL_WEIGHTS_BLOB", weights_blob(emitter) },
         { "MODEL_WEIGHTS_STREAM", weights_streamed(emitter) },
+        { "MODEL_LIVE", has_updates(emitter) },
+        { "MODEL_FENCE", emitter->updates == UPDATE_FENCE },
         { "MODEL_HAS_CONSTANTS", has_code_constants(emitter) },
         { "MODEL_WEIGHTS_OBJECT", weights_object(emitter) },
     };

@@ -16,6 +16,7 @@ typedef struct SourceFacts {
     bool checks;   /* with NAME_plan_check.h, which -DINLAY_CHECK needs */
     bool selftest; /* with NAME_selftest.h, which -DNAME_SELFTEST needs */
     bool slots;    /* with inlay_slots.c, where the weights are a blob */
+    int updates;   /* UpdatePolicy (emit/updates.h) */
     /* of several models, whose source file includes NAME.inc.h; NULL: alone */
     Group *group;
 } SourceFacts;

@@ -268,6 +268,7 @@ typedef struct Program {
     /* the weights come from elsewhere and may be of any values: constants that kernels believe
      * (bounds_any) stay in the code, so many bytes of them */
     bool blob;
+    bool updates; /* tensors of it are replaced while runs use them */
     StreamUse stream;
     uint64_t code_bytes;
     /* models of the same folder whose weights hold some of its constants */

@@ -89,16 +89,20 @@ static int64_t outside_bytes(Tensor *const *tensor, size_t count)
     return bytes;
 }
 
+/* Pointers that a run keeps besides whose weights may be replaced meanwhile. */
+enum { UPDATE_POINTERS = 4 };
+
 /* What a generated function keeps for the steps: pointers, and dimensions that the caller may
  * leave out. */
 static int64_t frame_bytes(const Program *program)
 {
     const Graph *graph = program->graph;
+    const int pointers =
+        program_bases(program) + (program->updates ? UPDATE_POINTERS : 0);
     int64_t bytes = 0;
     for (int i = 0; i < COLUMNS; i++)
         if (is_meant(columns + i, program->family))
-            bytes = i64_max(bytes, (int64_t)columns[i].pointer *
-                                       program_bases(program));
+            bytes = i64_max(bytes, (int64_t)columns[i].pointer * pointers);
     for (size_t i = 0; i < graph_results(graph); i++)
         if (graph->output.at[i]->dynamic)
             bytes += 8 * graph->output.at[i]->shape.rank;

@@ -86,6 +86,7 @@ static void layout(Compile *compile)
         lengths_layout(compile);
         return;
     }
+    compile->program->updates = compile->options->update != 0;
     if (compile->options->code_weights)
         coded_layout(compile->program);
     else if (compile->options->weights == WEIGHTS_BLOB ||

@@ -143,6 +143,10 @@ static void check_rows(const Forms *forms, const Options *options)
         fail_at(STATUS_USAGE, LOC_NONE, "leave out one of them",
                 "--threads: a run whose input comes row by row is one of "
                 "single rows");
+    if (rows && options->update)
+        fail_at(STATUS_USAGE, LOC_NONE, "leave out one of them",
+                "--update: a run whose input comes row by row waits for rows, "
+                "and may last any time");
     if (rows && options->slices)
         fail_at(STATUS_USAGE, LOC_NONE, "leave out one of them",
                 "--slices: a run whose input comes row by row stops at each "

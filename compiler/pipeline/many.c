@@ -36,6 +36,8 @@ static void refuse_options(const Options *options)
         fail_option("--max-ram");
     if (options->weights == WEIGHTS_BLOB)
         fail_option("--weights=blob");
+    if (options->update)
+        fail_option("--update");
     if (options->weights == WEIGHTS_STREAM)
         fail_option("--weights=stream");
     if (options->code_weights)

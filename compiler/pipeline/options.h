@@ -79,6 +79,7 @@ typedef struct Options {
     int markdown;
     int checks;
     int slots;
+    int update; /* UpdatePolicy */
     int no_hash;
     int hash_model;
     int json;

@@ -9,6 +9,7 @@
 #include "emit/html.h"
 #include "emit/report.h"
 #include "emit/source.h"
+#include "emit/updates.h"
 #include "emit/weights.h"
 #include "ir/lengths.h"
 #include "ops/lower_graph.h"
@@ -52,6 +53,7 @@ void write_source(Compile *compile)
         .checks = options->checks,
         .selftest = build_files_selftest((unsigned)options->emit),
         .slots = options->slots,
+        .updates = options->update,
         .group = compile->group,
     };
     Program *program =
@@ -93,6 +95,7 @@ ManifestFacts manifest_facts(Compile *compile)
         .preprocess = options->preprocess,
         .state = options->state,
         .stream = options->stream,
+        .updates = options->update,
         .shaping = options->shaping,
     };
 }
@@ -117,7 +120,10 @@ void write_reports(Compile *compile)
     const Options *options = compile->options;
     const Program *program = compile->program;
     const char *name = model_name(compile);
-    write_report(compile, "txt", report_text(program, name));
+    Text report = report_text(program, name);
+    if (options->update && program->blob)
+        update_report(&report, program);
+    write_report(compile, "txt", report);
     if (options->csv)
         write_report(compile, "csv", arena_csv(program));
     if (options->html)

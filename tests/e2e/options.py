@@ -282,6 +282,7 @@ EXPERIMENTS = {
     'for': lambda b, c: (['weights', 'pack', b.digits, '-o', os.path.join(b.work, 'packed')], ['--for', b.field(b.digits)]),
     'counter': lambda b, c: (b.words(c), ['--counter', '7']),
     'golden': lambda b, c: (b.words(c), ['--golden', b.x]),
+    'against': lambda b, c: (['weights', 'pack', b.digits, '--for', b.field(b.digits), '-o', os.path.join(b.work, 'delta')], ['--against', b.packed()]),
     'key': lambda b, c: (['weights', 'sign-request', b.packed(), '-o', os.path.join(b.work, 'message')], ['--key', '7']),
     'output': lambda b, c: (['weights', 'pack', b.digits, '--for', b.field(b.digits)], ['-o', os.path.join(b.work, 'packed')]) if c == 'weights' else ([w for w in b.words(c) if w not in ('-o', b.out)], ['-o', b.out]),
     'name': always(['--name', 'other']),
@@ -344,6 +345,7 @@ EXPERIMENTS = {
     'window': lambda b, c: (b.words(c) + streamed(c), ['--window', '64']),
     'resident': lambda b, c: (b.words(c) + streamed(c) + ['--window', '64'], ['--resident', '1M']),
     'slots': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--slots']),
+    'update': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--update', 'fence']),
     'csv': always(['--csv']),
     'html': always(['--html']),
     'json': proof,
@@ -403,7 +405,7 @@ def says(t, b, name, words, *parts):
 
 
 # What values are of no use without.
-GO_WITH = {'--weights=stream': ['--window=64K']}
+GO_WITH = {'--weights=stream': ['--window=64K'], **{'--update=' + policy: ['--weights=blob'] for policy in ('none', 'dirty-tag', 'fence')}}
 
 
 def values(t, b, table):

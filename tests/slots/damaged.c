@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Deltas that are damaged, cut off, made up, or for other weights: none is ever committed, and the
- * old weights stay in use. Each bit of head and records, each other byte in three ways, each length;
- * numbers that no writer makes. Reads beyond the flash end the program (flash.c), others do under
- * AddressSanitizer. */
+ * old weights stay in use. Each bit, each length, numbers that no writer makes. Reads beyond the
+ * flash end the program (flash.c), others do under AddressSanitizer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
