@@ -224,7 +224,7 @@ static void advise_layout(Arena *arena, Peak *peak, const Program *program)
             continue;
         for (size_t k = 0; k < peak->block.n; k++) {
             const Block *b = peak->block.at[k].block;
-            if (b->tensor != made || b->bytes * 16 < peak->bytes)
+            if (b->tensor != made || b->pool || b->bytes * 16 < peak->bytes)
                 continue;
             advise(arena, peak,
                    arena_printf(arena,

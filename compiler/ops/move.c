@@ -151,14 +151,16 @@ void lower_transpose(Lower *lower, Node *node)
     get_perm(node, perm);
     if (!tensor_count(node->out[0]))
         return;
-    if (dtype_bits(node_type(node)) >= 8) {
-        const bool to_image = turns_to_image(from->rank, perm);
-        if (to_image || turns_to_planes(from->rank, perm)) {
-            lower_image_turn(lower, node, to_image);
-            return;
-        }
-    }
     const Move move = transposition(from, result_shape(node, 0), perm);
+    const bool bytes = dtype_bits(node_type(node)) >= 8;
+    const bool to_image = bytes && turns_to_image(from->rank, perm);
+    const bool to_planes = bytes && turns_to_planes(from->rank, perm);
+    if (to_planes && lower_move_beside(lower, node->out[0], node->in[0], &move))
+        return;
+    if (to_image || to_planes) {
+        lower_image_turn(lower, node, to_image);
+        return;
+    }
     Tensor *y = move_target(lower, node->out[0]);
     Tensor *x = move_source(lower, node->in[0]);
     lower_move(lower, y, x, &move);

@@ -399,6 +399,8 @@ Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move)
     Step *step = lower_move_rows(lower, out, in, move);
     if (!step)
         step = lower_move_source(lower, out, in, move);
+    if (!step)
+        step = lower_move_result(lower, out, in, move);
     return step ? step : lower_move_unit(lower, out, in, move, whole);
 }
 

@@ -70,14 +70,20 @@ void lower_cast_as(Lower *lower, Tensor *out, Tensor *in, Rounding rounding);
 /* Moves of elements between tensors of whole bytes. More than 8 loops after joining is refused by
  * `lower_move_fits`. */
 bool lower_move_fits(const Move *move);
-Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move);
+typedef Step *LowerMove(Lower *lower, Tensor *out, Tensor *in,
+                        const Move *move);
+LowerMove lower_move;
 /* The same row by row; NULL, and no step, where rows of the result do not need few rows of the
  * source each. */
-Step *lower_move_rows(Lower *lower, Tensor *out, Tensor *in, const Move *move);
+LowerMove lower_move_rows;
 /* The same row by row of the source; NULL where it does not take each of these once, in order, or
- * the source is nobody's result. */
-Step *lower_move_source(Lower *lower, Tensor *out, Tensor *in,
-                        const Move *move);
+ * the source is an input that is there as a whole. */
+LowerMove lower_move_source;
+/* The same row by row of the result, each from all of the source; NULL where these do not number
+ * loops of the move, or would be read far apart. */
+LowerMove lower_move_result;
+/* The same where the source is an input that is there as a whole in any case. */
+LowerMove lower_move_beside;
 /* What a unit moves; `params` say where units begin. */
 Step *lower_move_unit(Lower *lower, Tensor *out, Tensor *in, const Move *unit,
                       inlay_move_params params);

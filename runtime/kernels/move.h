@@ -76,33 +76,47 @@ static inline inlay_nest inlay_move_nest(const inlay_move_params *p,
     return nest;
 }
 
-/* Units from r0 on whose rows of the source lie together and become columns side by side of the
- * result: a transposition, which goes in tiles. 1: they do not. */
+/* The operand with rows, where one has them. */
+static inline int inlay_move_side(const inlay_move_params *p)
+{
+    return p->rows >> 1;
+}
+
+/* Units from r0 on whose rows lie together and are columns side by side of the other operand: a
+ * transposition, which goes in tiles. 1: they do not. */
 static inline int32_t inlay_move_columns(const inlay_move_params *p,
                                          const inlay_step *s, int32_t r0,
                                          int32_t r1)
 {
-    const int32_t in_ring = s->ref[1].cap - r0 % s->ref[1].cap;
+    const inlay_ref *ref = s->ref + inlay_move_side(p);
+    const int32_t in_ring = ref->cap - r0 % ref->cap;
     const int32_t in_group = p->units_in - r0 % p->units_in;
     const int32_t most = in_ring < in_group ? in_ring : in_group;
-    if (inlay_is_dealt(s->ref + 1) || p->rows != 2 || p->rank != 2 ||
+    if (inlay_is_dealt(ref) || p->rows < 1 || p->rows > 2 || p->rank != 2 ||
         p->n[0] != 1 || p->inner != 1)
         return 1;
     return most < r1 - r0 ? most : r1 - r0;
 }
 
-/* So many of them. */
+/* So many of them: a loop over units, and that of each. */
 static inline void inlay_move_turn(void *const *base, const inlay_step *s,
                                    int32_t r, int32_t columns, size_t size,
                                    inlay_plane *plane)
 {
     const inlay_move_params *p = (const inlay_move_params *)s->params;
-    const int32_t n[2] = { p->n[1], columns };
-    const int32_t y[2] = { p->y[1], 1 };
-    const int32_t x[2] = { p->x[1], (int32_t)(s->ref[1].row / size) };
-    unsigned char *to = (unsigned char *)inlay_at(base, s, 0);
-    to += inlay_move_start(p, 0, r) * (ptrdiff_t)size;
-    plane(to, inlay_row(base, s, 1, r), n, y, x);
+    const int side = inlay_move_side(p);
+    const int32_t row = (int32_t)(s->ref[side].row / size);
+    unsigned char *operand[2];
+    int32_t n[2], y[2], x[2];
+    inlay_nest_start(base, s, 2, p->rows, r, operand);
+    operand[!side] += inlay_move_start(p, !side, r) * (ptrdiff_t)size;
+    n[side] = columns;
+    y[side] = side ? 1 : row;
+    x[side] = side ? row : 1;
+    n[!side] = p->n[1];
+    y[!side] = p->y[1];
+    x[!side] = p->x[1];
+    plane(operand[0], operand[1], n, y, x);
 }
 
 /* The steps of both operands, in elements, and the loops that they are of. */

@@ -256,6 +256,18 @@ def turned_while_made():
     return model, [floats('x', [1, rows, depth], x)], [floats('y', [1, 2, rows, 16], want), floats('s', [1, 2, rows, 16], sums)]
 
 
+def turned_while_read():
+    """A picture whose rows and columns change places, row by row as they are read: it lies with the caller as a whole."""
+    rows, depth = 48, 64
+    x = [float(i * 7 % 5 - 2) for i in range(rows * depth)]
+    want = [2 * x[k * depth + i] + 1 for i in range(depth) for k in range(rows)]
+    nodes = [make_node('Reshape', ['x', 'upright'], ['u']), make_node('Transpose', ['u'], ['t'], perm=[0, 2, 1, 3]), make_node('Reshape', ['t', 'flat'], ['f']),
+             make_node('Conv', ['f', 'w'], ['c']), make_node('Add', ['c', 'one'], ['d']), make_node('GlobalMaxPool', ['d'], ['y'])]
+    model = make_model(nodes, [make_value('x', F32, [1, 1, rows, depth])], [make_value('y', F32, [1, 2, 1, 1])],
+                       [ints('upright', [4], [1, rows, depth, 1]), ints('flat', [4], [1, 1, depth, rows]), floats('w', [2, 1, 1, 1], [2, -2]), floats('one', [], [1])])
+    return model, [floats('x', [1, 1, rows, depth], x)], [floats('y', [1, 2, 1, 1], [max(want), 2 - min(want)])]
+
+
 def best_by_box():
     """Scores by box, as a head of a detector gives them: turned for the suppression, and read again where it found them."""
     nodes = [make_node('Transpose', ['scores'], ['s1'], perm=[0, 2, 1]),
@@ -396,6 +408,8 @@ def main():
     t.ok(grid_and_anchors.__name__, not bad, bad)
     bad = judge(o.inlay, turned_while_made()) or arena_above(o.inlay, turned_while_made(), 64 * 32 * 4 + 2048)
     t.ok(turned_while_made.__name__, not bad, bad)
+    bad = judge(o.inlay, turned_while_read()) or arena_above(o.inlay, turned_while_read(), 6144)
+    t.ok(turned_while_read.__name__, not bad, bad)
     bad = judge(o.inlay, best_by_box())
     t.ok(best_by_box.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):

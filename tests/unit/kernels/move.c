@@ -414,9 +414,52 @@ static void turned_by_rows_of_the_source(void **state)
     free(y);
 }
 
+/* The same row by row of the result, from a source that is there as a whole. */
+static void turned_by_rows_of_the_result(void **state)
+{
+    (void)state;
+    enum { GROUPS = 2, ROWS = 37, COLUMNS = 19, ALL = GROUPS * ROWS };
+    float x[ALL * COLUMNS];
+    float y[ALL * COLUMNS];
+    const inlay_move_params p = { .rank = 2,
+                                  .rows = 1,
+                                  .units_in = ROWS,
+                                  .outer = ROWS * COLUMNS,
+                                  .inner = 1,
+                                  .pixel = -1,
+                                  .n = { 1, COLUMNS },
+                                  .y = { 0, 1 },
+                                  .x = { 0, ROWS } };
+    for (int i = 0; i < ALL * COLUMNS; i++)
+        x[i] = (float)i;
+    for (int rows = 3; rows <= ALL; rows += ALL - 3) {
+        const inlay_ref ref[] = {
+            { .row = COLUMNS * sizeof *y,
+              .cap = (uint16_t)rows,
+              .pix = COLUMNS,
+              .base = 0 },
+            { .cap = 1, .pix = 1, .base = 1 },
+        };
+        const inlay_step s = { inlay_move_32, &p, ref, ALL, 0 };
+        void *base[] = { y, x };
+        for (int r = 0; r < ALL; r += rows) {
+            const int end = r + rows < ALL ? r + rows : ALL;
+            memset(y, 0, sizeof y);
+            assert_int_equal(s.run(base, &s, r, end), 0);
+            for (int i = r * COLUMNS; i < end * COLUMNS; i++) {
+                const int row = i / COLUMNS;
+                const int at = row / ROWS * ROWS * COLUMNS + row % ROWS;
+                const int made = row % rows * COLUMNS + i % COLUMNS;
+                assert_true(y[made] == x[at + i % COLUMNS * ROWS]);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(turned_by_rows_of_the_result),
         cmocka_unit_test(turned_by_rows_of_the_source),
         cmocka_unit_test(random_moves),
         cmocka_unit_test(layouts),
