@@ -53,11 +53,13 @@ static void touch_sequences(Bounds *bounds,
     touch_any(bounds, 9, 11);
 }
 
-static void touch_biases(Bounds *bounds, const inlay_recurrent_params *params)
+/* `biases` floats for each direction. */
+static void touch_biases(Bounds *bounds, const inlay_recurrent_params *params,
+                         int64_t biases)
 {
     const int64_t all = sat_mul(params->directions, params->hidden);
     const int64_t peeped = params->kind == 4 ? 3 : 0; /* gates */
-    touch_box(bounds, 7, "bias", 2, params->kind, all);
+    touch_box(bounds, 7, "bias", params->directions, biases);
     touch_box(bounds, 11, "peepholes", peeped, all);
     touch_any(bounds, 7, 8);
     touch_any(bounds, 11, 12);
@@ -82,18 +84,15 @@ static void touch_state_weights(Bounds *bounds,
               new_gate);
 }
 
-/* Biases, states and the gates of a chunk. */
-static void touch_scratch(Bounds *bounds, const inlay_recurrent_params *p,
-                          int64_t padded)
+/* States and the gates of a chunk. */
+static void touch_scratch(Bounds *bounds, const inlay_recurrent_params *p)
 {
     const int64_t steps = i64_min(p->chunk, p->steps);
     const int64_t rows = sat_mul(steps, p->batch);
     const int64_t gates = sat_mul(p->kind, p->hidden);
     const int64_t states = sat_mul(p->batch, p->hidden);
-    const int32_t biases = inlay_cell_biases(p);
     const int32_t copies = inlay_cell_copies(p);
     int64_t floats = sat_mul(rows, gates);
-    floats = sat_add(floats, sat_mul(biases, padded));
     floats = sat_add(floats, sat_mul(copies, states));
     touch(bounds, 12, "scratch", floats);
 }
@@ -108,11 +107,12 @@ void bounds_recurrent(Bounds *bounds)
     if (bounds->wrong)
         return;
     touch_sequences(bounds, p);
-    touch_biases(bounds, p);
+    touch_biases(bounds, p, inlay_cell_biases(p));
+    touch_needs(bounds, 7);
     touch_box(bounds, 4, "weights", p->directions, padded, p->input);
     touch_state_weights(bounds, p, padded);
     touch_any(bounds, 4, 7);
-    touch_scratch(bounds, p, padded);
+    touch_scratch(bounds, p);
 }
 
 void bounds_recurrent_plain(Bounds *bounds)
@@ -123,7 +123,7 @@ void bounds_recurrent_plain(Bounds *bounds)
     if (bounds->wrong)
         return;
     touch_sequences(bounds, p);
-    touch_biases(bounds, p);
+    touch_biases(bounds, p, sat_mul(2, gates));
     touch_box(bounds, 4, "weights", p->directions, gates, p->input);
     touch_box(bounds, 5, "recurrent weights", p->directions, gates, p->hidden);
     touch_any(bounds, 4, 6);

@@ -327,8 +327,8 @@ static Tensor *lengths_of(Lower *lower, Node *node, const Recurrent *shape)
     return all ? NULL : lower_as(lower, tensor, DT_I32);
 }
 
-/* Scratch of the kernels, elements: biases and states of the whole batch and a chunk of gates, or
- * one row's states and gates. */
+/* Scratch of the kernels, bytes: states of the whole batch and a chunk of gates, or one row's states
+ * and gates. */
 static int64_t scratch_of(const inlay_recurrent_params *params, bool plain)
 {
     const int64_t hidden = params->hidden;
@@ -338,15 +338,91 @@ static int64_t scratch_of(const inlay_recurrent_params *params, bool plain)
     const int64_t chunk = i64_mul(params->chunk, step);
     if (plain)
         return i64_mul(8, i64_add(3 * hidden, gates));
-    const int64_t biases = i64_mul(inlay_cell_biases(params), up4(gates));
     const int64_t copies = i64_mul(inlay_cell_copies(params), states);
-    return i64_mul(4, i64_add(biases, i64_add(copies, chunk)));
+    return i64_mul(4, i64_add(copies, chunk));
+}
+
+/* Biases of a direction, in the order of its weights: of the input, of the state, and the last
+ * gate's of the state (GRU). As the file has them they lie one behind the other. */
+enum { BIASES = 3 };
+typedef struct Biases {
+    int64_t each;         /* numbers of a direction, all filled up to fours */
+    int64_t size[BIASES]; /* in the file; 0: there are none */
+} Biases;
+
+static Biases biases_of(const Recurrent *shape)
+{
+    const int64_t hidden = shape->hidden;
+    const int64_t all = i64_mul(shape->gates, hidden);
+    Biases biases = { .size = { all, all } };
+    if (shape->gates == 3) {
+        biases.size[1] = 2 * hidden;
+        biases.size[2] = hidden;
+    }
+    for (int i = 0; i < BIASES; i++)
+        biases.each = i64_add(biases.each, up4(biases.size[i]));
+    return biases;
+}
+
+static Tensor *pack_constant_biases(Lower *lower, const Recipe *b,
+                                    const Biases *biases)
+{
+    Recipe *part[BIASES];
+    int64_t from = 0;
+    int parts = 0;
+    for (int i = 0; i < BIASES && biases->size[i]; i++) {
+        const int64_t size = biases->size[i];
+        Recipe *numbers = recipe_part(lower->store, b, 1, from, size);
+        part[parts++] = recipe_fill_up(lower->store, numbers, 1, up4(size));
+        from += size;
+    }
+    return lower_constant(lower, recipe_concat(lower->store, parts, part, 1));
+}
+
+static Tensor *pack_moved_biases(Lower *lower, Tensor *b, const Biases *biases)
+{
+    const int64_t *dim = b->shape.dim;
+    const Shape shape = shape_vector(i64_mul(dim[0], biases->each));
+    Tensor *packed = lower_temp(lower, DT_F32, shape);
+    int64_t from = 0;
+    int64_t at = 0;
+    lower_clear(lower, packed);
+    for (int i = 0; i < BIASES; i++) {
+        const Move move = {
+            .rank = 2,
+            .n = { dim[0], biases->size[i] },
+            .y = { biases->each, 1 },
+            .x = { dim[1], 1 },
+            .y0 = at,
+            .x0 = from,
+        };
+        Step *step = lower_move(lower, packed, b, &move);
+        if (step)
+            step->operand[0].read = true; /* zeros, and the parts before */
+        from += biases->size[i];
+        at += up4(biases->size[i]);
+    }
+    return packed;
+}
+
+/* The biases as the kernel reads them; zeros where they are left out. */
+static Tensor *pack_biases(Lower *lower, Tensor *b, const Recurrent *shape)
+{
+    const Biases biases = biases_of(shape);
+    const int64_t zeros = i64_mul(shape->directions, biases.each);
+    if (!b)
+        return pack_bias(lower, NULL, 1, zeros);
+    if (biases.each == b->shape.dim[1])
+        return b;
+    if (b->value)
+        return pack_constant_biases(lower, b->value, &biases);
+    return pack_moved_biases(lower, b, &biases);
 }
 
 /* The weights as the kernel reads them: of the input, of the state, and the last gate's of the
- * state (GRU). */
+ * state (GRU); their biases. */
 typedef struct Matrices {
-    Tensor *input, *state, *last;
+    Tensor *input, *state, *last, *bias;
 } Matrices;
 
 static Matrices weights_of(Lower *lower, Node *node, const Recurrent *shape)
@@ -354,9 +430,14 @@ static Matrices weights_of(Lower *lower, Node *node, const Recurrent *shape)
     const int64_t hidden = shape->hidden;
     const int64_t all = i64_mul(shape->gates, hidden);
     const bool split = shape->gates == 3;
-    Matrices weights = { .input = node->in[1], .state = node->in[2] };
+    Matrices weights = {
+        .input = node->in[1],
+        .state = node->in[2],
+        .bias = node_in(node, 3),
+    };
     if (node_type(node) == DT_F64)
         return weights;
+    weights.bias = pack_biases(lower, weights.bias, shape);
     weights.input = pack_rows(lower, node->in[1], 0, all);
     weights.state = pack_rows(lower, node->in[2], 0, split ? 2 * hidden : all);
     if (split)
@@ -380,7 +461,7 @@ static void add_operands(Step *step, const Matrices *weights, Tensor *lengths)
     step_in(step, weights->input);
     step_in(step, weights->state);
     step_in(step, weights->last);
-    step_operand(step, 3);
+    step_in(step, weights->bias);
     step_in(step, lengths);
     for (int i = 5; i <= 7; i++)
         step_operand(step, i);

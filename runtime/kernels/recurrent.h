@@ -10,11 +10,12 @@
  * Inputs are projected for `chunk` time steps at a time, so that their weights are walked once for
  * all of them and no tensor of the whole projection exists. Weights are packed as
  * kernels/tile_f32.h wants them. Operands: y, y_h, y_c, x, w, r, rn, b, lengths (int32), h0, c0,
- * peepholes, scratch. All but x, w, r and scratch may be left out.
+ * peepholes, scratch. All but x, w, r, b and scratch may be left out.
  *   w   for each direction the blocks of [G H] outputs from I inputs
  *   r   for each direction the blocks of [G H] outputs from H inputs; GRU: r those of z and r
  *       [2 H], rn those of n [H]
- *   b   [directions][2 G H]    peepholes [directions][3 H] */
+ *   b   for each direction the biases of w, of r and of rn, each filled up to fours
+ *   peepholes [directions][3 H] */
 #ifndef INLAY_RECURRENT_H
 #define INLAY_RECURRENT_H
 
@@ -70,22 +71,21 @@ INLAY_APART void inlay_gate(const inlay_recurrent_params *p, int32_t d,
     inlay_gate_act_f32(y, n, p->act[own], p->alpha[own], p->beta[own]);
 }
 
-/* What one run needs; all in the scratch operand. */
+/* What one run needs: places in the scratch operand and in constants. */
 typedef struct inlay_cell {
     const inlay_recurrent_params *p;
-    int32_t d;      /* direction */
-    int32_t gates;  /* G * H */
-    int32_t padded; /* that filled up to fours */
-    float *bias;    /* [padded] of the projection */
-    float *rest;    /* [padded] of the recurrence: zeros */
-    /* [padded] the same of n; GRU with linear_before_reset, else `rest` */
-    float *last;
-    float *g;        /* [chunk][batch][G H] */
-    float *h;        /* [batch][H] */
-    float *c;        /* [batch][H]; LSTM, else h */
-    float *t;        /* [batch][H]; GRU or a rounded state, else h */
-    const float *r;  /* packed recurrent weights */
-    const float *rn; /* GRU: those of n */
+    int32_t d;         /* direction */
+    int32_t gates;     /* G * H */
+    int32_t padded;    /* that filled up to fours */
+    float *g;          /* [chunk][batch][G H] */
+    float *h;          /* [batch][H] */
+    float *c;          /* [batch][H]; LSTM, else h */
+    float *t;          /* [batch][H]; GRU or a rounded state, else h */
+    const float *r;    /* packed recurrent weights */
+    const float *rn;   /* GRU: those of n */
+    const float *bias; /* of w */
+    const float *rest; /* of r */
+    const float *last; /* of rn */
     const float *peephole;
 } inlay_cell;
 
@@ -328,24 +328,6 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
     inlay_cell_states(k, g, at, rows);
 }
 
-/* The biases of direction d; b: its 2 G H floats or NULL. */
-static inline void inlay_cell_bias(inlay_cell *k, const float *b)
-{
-    const inlay_recurrent_params *p = k->p;
-    const int32_t all = k->gates;
-    const int32_t apart = p->kind == 3 && p->linear_first ? 2 * p->hidden : all;
-    int32_t i;
-    memset(k->bias, 0, (size_t)k->padded * sizeof *k->bias);
-    memset(k->rest, 0, (size_t)k->padded * sizeof *k->rest);
-    memset(k->last, 0, (size_t)k->padded * sizeof *k->last);
-    if (!b)
-        return;
-    for (i = 0; i < all; i++)
-        k->bias[i] = b[i] + (i < apart ? b[all + i] : 0.0f);
-    for (i = apart; i < all; i++)
-        k->last[i - apart] = b[all + i];
-}
-
 /* Rows of a state: [batch][H] with strides, NULL: zeros. */
 static inline void inlay_state_in(const inlay_cell *k, float *to,
                                   const float *from)
@@ -479,12 +461,17 @@ static inline int inlay_lengths_fit(const inlay_recurrent_params *p,
     return 1;
 }
 
-/* Arrays of [padded] in the scratch operand, and of [batch][H]. */
-static inline int32_t inlay_cell_biases(const inlay_recurrent_params *p)
+/* Floats of b from direction to direction. */
+static inline ptrdiff_t inlay_cell_biases(const inlay_recurrent_params *p)
 {
-    return p->kind == 3 && p->linear_first ? 3 : 2;
+    const ptrdiff_t n = p->hidden;
+    const ptrdiff_t all = (p->kind * n + 3) / 4 * 4;
+    if (p->kind == 3)
+        return all + (2 * n + 3) / 4 * 4 + (n + 3) / 4 * 4;
+    return 2 * all;
 }
 
+/* Arrays of [batch][H] in the scratch operand. */
 static inline int32_t inlay_cell_copies(const inlay_recurrent_params *p)
 {
     return 1 + (p->kind == 4) + (p->kind == 3 || p->rounded);
@@ -495,20 +482,16 @@ static inline void inlay_cell_scratch(inlay_cell *k, float *scratch)
 {
     const inlay_recurrent_params *p = k->p;
     const ptrdiff_t state = (ptrdiff_t)p->batch * p->hidden;
-    const int32_t biases = inlay_cell_biases(p);
     const int32_t copies = inlay_cell_copies(p);
     k->gates = p->kind * p->hidden;
     k->padded = (k->gates + 3) / 4 * 4;
-    k->bias = scratch;
-    k->rest = k->bias + k->padded;
-    k->last = k->bias + (biases - 1) * (ptrdiff_t)k->padded;
-    k->h = k->bias + biases * (ptrdiff_t)k->padded;
+    k->h = scratch;
     k->c = p->kind == 4 ? k->h + state : k->h;
     k->t = k->h + (copies - 1) * state;
     k->g = k->h + copies * state;
 }
 
-/* The recurrent weights of direction k->d. */
+/* The recurrent weights and the biases of direction k->d. */
 static inline void inlay_cell_weights(void *const *base, const inlay_step *s,
                                       inlay_cell *k)
 {
@@ -517,6 +500,10 @@ static inline void inlay_cell_weights(void *const *base, const inlay_step *s,
     const ptrdiff_t rows = k->p->kind == 3 ? (2 * n + 3) / 4 * 4 : k->padded;
     k->r = (const float *)inlay_at(base, s, 5) + d * rows * n;
     k->rn = (const float *)inlay_at(base, s, 6);
+    k->bias = (const float *)inlay_at(base, s, 7);
+    k->bias += d * inlay_cell_biases(k->p);
+    k->rest = k->bias + k->padded;
+    k->last = k->rest + rows;
     k->peephole = (const float *)inlay_at(base, s, 11);
     if (k->rn)
         k->rn += d * ((n + 3) / 4 * 4) * n;
@@ -524,18 +511,13 @@ static inline void inlay_cell_weights(void *const *base, const inlay_step *s,
         k->peephole += d * 3 * n;
 }
 
-/* Weights, biases and first states of direction k->d. */
+/* Weights and first states of direction k->d. */
 static inline void inlay_cell_open(void *const *base, const inlay_step *s,
                                    inlay_cell *k)
 {
-    const ptrdiff_t d = k->d;
-    const float *bias = (const float *)inlay_at(base, s, 7);
     const float *h = (const float *)inlay_at(base, s, 9);
     const float *c = (const float *)inlay_at(base, s, 10);
-    if (bias)
-        bias += d * 2 * k->gates;
     inlay_cell_weights(base, s, k);
-    inlay_cell_bias(k, bias);
     inlay_state_in(k, k->h, h);
     if (k->p->kind == 4)
         inlay_state_in(k, k->c, c);

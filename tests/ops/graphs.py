@@ -268,6 +268,21 @@ def turned_while_read():
     return model, [floats('x', [1, 1, rows, depth], x)], [floats('y', [1, 2, 1, 1], [max(want), 2 - min(want)])]
 
 
+def state_of(kind, constant):
+    """A cell that sees only its biases, constants or of the caller."""
+    gates, hidden = {'RNN': 1, 'GRU': 3, 'LSTM': 4}[kind], 62
+    sigmoid = 1 / (1 + math.exp(-1))
+    want = {'RNN': math.tanh(1), 'GRU': (1 - sigmoid) * math.tanh(1), 'LSTM': sigmoid * math.tanh(sigmoid * math.tanh(1))}[kind]
+    weights = [floats('w', [1, gates * hidden, 1], [0] * gates * hidden), floats('r', [1, gates * hidden, hidden], [0] * gates * hidden * hidden)]
+    bias = floats('b', [1, 2 * gates * hidden], [.25] * gates * hidden + [.75] * gates * hidden)
+    x = make_value('x', F32, [1, 1, 1]), floats('x', [1, 1, 1], [9])
+    b = make_value('b', F32, [1, 2 * gates * hidden]), bias
+    given = [x] if constant else [x, b]
+    model = make_model([make_node(kind, ['x', 'w', 'r', 'b'], ['', 'y'], hidden_size=hidden)], [v for v, _ in given],
+                       [make_value('y', F32, [1, 1, hidden])], weights + [bias] * constant)
+    return model, [t for _, t in given], [floats('y', [1, 1, hidden], [want] * hidden)]
+
+
 def best_by_box():
     """Scores by box, as a head of a detector gives them: turned for the suppression, and read again where it found them."""
     nodes = [make_node('Transpose', ['scores'], ['s1'], perm=[0, 2, 1]),
@@ -410,6 +425,11 @@ def main():
     t.ok(turned_while_made.__name__, not bad, bad)
     bad = judge(o.inlay, turned_while_read()) or arena_above(o.inlay, turned_while_read(), 6144)
     t.ok(turned_while_read.__name__, not bad, bad)
+    for kind, numbers in (('RNN', 2), ('GRU', 5), ('LSTM', 6)):
+        bad = judge(o.inlay, state_of(kind, False))
+        t.ok('a state of %s, biases of the caller' % kind, not bad, bad)
+        bad = judge(o.inlay, state_of(kind, True)) or arena_above(o.inlay, state_of(kind, True), 64 * 4 * numbers)
+        t.ok('a state of %s: scratch holds no biases and no zeros' % kind, not bad, bad)
     bad = judge(o.inlay, best_by_box())
     t.ok(best_by_box.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):

@@ -237,28 +237,45 @@ static float *packed(const float *w, int directions, int all, int from,
     return out;
 }
 
+/* The biases of w, of r and of rn, each filled up to fours; zeros where there are none. */
+static float *packed_biases(const Case *t)
+{
+    const inlay_recurrent_params *p = &t->p;
+    const int H = p->hidden, all = p->kind * H;
+    const bool gru = p->kind == 3;
+    const int size[] = { all, gru ? 2 * H : all, gru ? H : 0 };
+    float *out = calloc((size_t)p->directions * (size_t)(2 * all + 9), 4);
+    float *to = out;
+    const float *from = t->bias;
+    for (int i = 0; from && i < 3 * p->directions; i++) {
+        const int n = size[i % 3];
+        memcpy(to, from, (size_t)n * sizeof *to);
+        from += n;
+        to += (n + 3) / 4 * 4;
+    }
+    return out;
+}
+
 static void run_case(const Case *t)
 {
     const inlay_recurrent_params *p = &t->p;
     const int H = p->hidden, all = p->kind * H, D = p->directions;
+    float *bias = packed_biases(t);
     float *w = packed(t->w, D, all, 0, all, p->input, p->width),
           *r = packed(t->r, D, all, 0, p->kind == 3 ? 2 * H : all, H, p->width);
     float *rn =
         p->kind == 3 ? packed(t->r, D, all, 2 * H, H, H, p->width) : NULL;
-    /* Biases of x and zeros, in some GRUs biases of h; h, c of an LSTM, h as a GRU resets it or as
-     * it is rounded. */
-    const int biases = p->kind == 3 && p->linear_first ? 3 : 2;
+    /* h, c of an LSTM, h as a GRU resets it or as it is rounded. */
     const int states = 1 + (p->kind == 4) + (p->kind == 3 || p->rounded);
-    const size_t scratch = (size_t)biases * (size_t)((all + 3) / 4 * 4) +
-                           (size_t)states * (size_t)(p->batch * H) +
+    const size_t scratch = (size_t)states * (size_t)(p->batch * H) +
                            (size_t)p->chunk * (size_t)p->batch * (size_t)all;
     float *s = malloc((scratch + 1) * sizeof *s);
     s[scratch] = GUARD;
     float *y = malloc(t->y_count * sizeof *y),
           *y_h = malloc(t->h_count * sizeof *y_h),
           *y_c = malloc(t->h_count * sizeof *y_c);
-    void *base[13] = { y,       y_h,       y_c,   t->x,  w,           r, rn,
-                       t->bias, t->length, t->h0, t->c0, t->peephole, s };
+    void *base[13] = { y,    y_h,       y_c,   t->x,  w,           r, rn,
+                       bias, t->length, t->h0, t->c0, t->peephole, s };
     inlay_ref ref[13];
     for (int i = 0; i < 13; i++)
         ref[i] = (inlay_ref){ .cap = 1, .base = base[i] ? i : INLAY_NONE };
@@ -270,6 +287,7 @@ static void run_case(const Case *t)
         check_close(y_c, t->y_c, t->h_count, 5.0);
     assert_true(s[scratch] == GUARD);
     free(w), free(r), free(rn), free(s), free(y), free(y_h), free(y_c);
+    free(bias);
 }
 
 static double *wide(const float *f, size_t n)
