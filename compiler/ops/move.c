@@ -144,6 +144,19 @@ static Move transposition(const Shape *from, const Shape *to, const int *perm)
     return move;
 }
 
+/* Is it the right factor of a product, under whatever shape? That is read as a whole for each row.
+ */
+static bool is_factor(const Tensor *tensor)
+{
+    while (tensor->uses == 1 && tensor->use) {
+        const Node *reader = tensor->use->node;
+        if (!(reader->op->flags & OP_VIEW))
+            return node_is(reader, "MatMul") && reader->in[1] == tensor;
+        tensor = reader->out[0];
+    }
+    return false;
+}
+
 void lower_transpose(Lower *lower, Node *node)
 {
     const Shape *from = node_shape(node, 0);
@@ -153,7 +166,8 @@ void lower_transpose(Lower *lower, Node *node)
         return;
     const Move move = transposition(from, result_shape(node, 0), perm);
     const bool bytes = dtype_bits(node_type(node)) >= 8;
-    const bool to_image = bytes && turns_to_image(from->rank, perm);
+    const bool to_image =
+        bytes && turns_to_image(from->rank, perm) && !is_factor(node->out[0]);
     const bool to_planes = bytes && turns_to_planes(from->rank, perm);
     if (to_planes && lower_move_beside(lower, node->out[0], node->in[0], &move))
         return;

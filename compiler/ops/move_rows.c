@@ -196,6 +196,16 @@ static void order_inner(Loops *loops, int units, const Image *y, const Image *x)
             carry(loops, i, last - 1);
 }
 
+/* Are more than half of the source's rows needed at a time? */
+static bool holds_most(const Operand *operand, int32_t units)
+{
+    const Rows *rows = operand->rule.table;
+    for (int32_t u = 0; u < units; u++)
+        if (rows[u].hi - rows[u].lo > operand->rows / 2)
+            return true;
+    return false;
+}
+
 /* Which rows of the source a row of the result needs; false: each needs all, so rows are of no use.
  */
 static bool tabulate(Operand *operand, const inlay_move_rows_params *params,
@@ -333,12 +343,14 @@ static Step *make_shuffle(Lower *lower, Tensor *out, Tensor *in,
 
 static Step *make_step(Lower *lower, Tensor *out, Tensor *in,
                        const inlay_move_rows_params *params, const Image *y,
-                       const Image *x)
+                       const Image *x, bool few)
 {
     Operand look = { .tensor = in };
     see(&look, x);
     if (!tabulate(&look, params, i32_checked(y->rows),
                   NEW_ARRAY(lower->arena, Rows, y->rows + 1)))
+        return NULL;
+    if (few && holds_most(&look, i32_checked(y->rows)))
         return NULL;
     Step *step = lower_step(
         lower,
@@ -412,13 +424,11 @@ static inlay_move_rows_params rows_params(const Loops *loops, int units,
 }
 
 static Step *try_images(Lower *lower, Tensor *out, Tensor *in, const Move *move,
-                        const Image *y, const Image *x)
+                        const Image *y, const Image *x, bool few)
 {
     const int bits = dtype_bits(out->dtype);
     Loops loops;
-    if (move->y0 || move->x0 < 0)
-        return NULL;
-    if (y->rows < 2 || y->rows > UINT16_MAX)
+    if (move->y0 || move->x0 < 0 || y->rows < 2 || y->rows > UINT16_MAX)
         return NULL;
     if (row_of(y) * bits / 8 < LEAST_ROW)
         return NULL;
@@ -435,7 +445,7 @@ static Step *try_images(Lower *lower, Tensor *out, Tensor *in, const Move *move,
     Step *step = NULL;
     if (is_shuffle(&params, y, x, bits))
         step = make_shuffle(lower, out, in, &params, y);
-    return step ? step : make_step(lower, out, in, &params, y, x);
+    return step ? step : make_step(lower, out, in, &params, y, x, few);
 }
 
 static bool image_of(const Shape *shape, Image *m)
@@ -527,17 +537,48 @@ static int results_of(const Tensor *out, int64_t rows, Image *image)
     return count;
 }
 
-Step *lower_move_rows(Lower *lower, Tensor *out, Tensor *in, const Move *move)
+static Step *by_rows(Lower *lower, Tensor *out, Tensor *in, const Move *move,
+                     bool few)
 {
     Image from[3], to[3];
     const int sources = images_of(lower, in, from);
     for (int i = 0; i < sources; i++) {
         const int results = results_of(out, from[i].rows, to);
         for (int k = 0; k < results; k++) {
-            Step *step = try_images(lower, out, in, move, to + k, from + i);
+            Step *step =
+                try_images(lower, out, in, move, to + k, from + i, few);
             if (step)
                 return step;
         }
     }
     return NULL;
+}
+
+Step *lower_move_rows(Lower *lower, Tensor *out, Tensor *in, const Move *move)
+{
+    return by_rows(lower, out, in, move, true);
+}
+
+Step *lower_move_most(Lower *lower, Tensor *out, Tensor *in, const Move *move)
+{
+    return by_rows(lower, out, in, move, false);
+}
+
+int32_t lower_rows_made(const Lower *lower, Tensor *in)
+{
+    int64_t at;
+    Image made;
+    const Tensor *root = tensor_root(in, &at);
+    if (at || tensor_bytes(root) != tensor_bytes(in) ||
+        root->dtype != in->dtype || !image_of_maker(lower, root, &made))
+        return 0;
+    return i32_checked(made.rows);
+}
+
+int32_t lower_rows_read(const Tensor *out)
+{
+    const Shape *seen = seen_as(out);
+    if (!seen)
+        seen = &out->shape;
+    return i32_checked(shape_product(seen, 0, shape_row_axis(seen)));
 }

@@ -122,12 +122,21 @@ typedef struct RowMove {
     Move unit;
 } RowMove;
 
+/* The rows of a source are those in which it was made. */
+static void see_rows(const Lower *lower, Operand *operand, bool source)
+{
+    const int32_t rows = source ? lower_rows_made(lower, operand->tensor) : 0;
+    operand_image(operand);
+    if (rows > 1)
+        operand_rows(operand, rows, operand->pixel);
+}
+
 /* false: that operand has no such rows. */
-static bool move_by_rows(Tensor *out, Tensor *in, const Move *move, int k,
-                         RowMove *made)
+static bool move_by_rows(const Lower *lower, Tensor *out, Tensor *in,
+                         const Move *move, int k, RowMove *made)
 {
     Operand look = { .tensor = k ? in : out };
-    operand_image(&look);
+    see_rows(lower, &look, k);
     *made = (RowMove){ .k = k, .units = look.rows, .unit = *move };
     if (look.rows < 2 || look.row_bytes < LEAST_ROW || !writes_all(out, move))
         return false;
@@ -147,7 +156,7 @@ static Step *make_step(Lower *lower, Tensor *out, Tensor *in,
         .inner = i32_checked(rows->step[1]),
     };
     Step *step = lower_move_unit(lower, out, in, &move->unit, params);
-    operand_image(step->operand + move->k);
+    see_rows(lower, step->operand + move->k, move->k);
     step->units = move->units;
     return step;
 }
@@ -161,15 +170,25 @@ static bool stands_whole(const Lower *lower, Tensor *in)
            graph_in_form(lower->program->graph, (size_t)root->slot) != IO_ROWS;
 }
 
+/* A unit writes anywhere in the result, which others read row by row. It has no rows where there
+ * are as many as units: those would be taken for what units make. */
+static void see_result(Step *step)
+{
+    const int32_t rows = lower_rows_read(step->operand->tensor);
+    if (rows > 1 && rows != step->units)
+        operand_rows(step->operand, rows, step->operand->pixel);
+}
+
 Step *lower_move_source(Lower *lower, Tensor *out, Tensor *in, const Move *move)
 {
     RowMove by_rows;
     if (stands_whole(lower, in) || move->x0)
         return NULL;
-    if (!move_by_rows(out, in, move, 1, &by_rows))
+    if (!move_by_rows(lower, out, in, move, 1, &by_rows))
         return NULL;
     Step *step = make_step(lower, out, in, &by_rows);
     step->operand[1].rule = (RowRule){ .kind = ROWS_UNIT };
+    see_result(step);
     return step;
 }
 
@@ -191,7 +210,7 @@ static bool reads_together(const RowMove *move)
 Step *lower_move_result(Lower *lower, Tensor *out, Tensor *in, const Move *move)
 {
     RowMove by_rows;
-    if (move->x0 < 0 || !move_by_rows(out, in, move, 0, &by_rows))
+    if (move->x0 < 0 || !move_by_rows(lower, out, in, move, 0, &by_rows))
         return NULL;
     if (!reads_together(&by_rows))
         return NULL;

@@ -400,6 +400,8 @@ Step *lower_move(Lower *lower, Tensor *out, Tensor *in, const Move *move)
     if (!step)
         step = lower_move_source(lower, out, in, move);
     if (!step)
+        step = lower_move_most(lower, out, in, move);
+    if (!step)
         step = lower_move_result(lower, out, in, move);
     return step ? step : lower_move_unit(lower, out, in, move, whole);
 }

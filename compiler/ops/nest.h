@@ -74,8 +74,13 @@ typedef Step *LowerMove(Lower *lower, Tensor *out, Tensor *in,
                         const Move *move);
 LowerMove lower_move;
 /* The same row by row; NULL, and no step, where rows of the result do not need few rows of the
- * source each. */
+ * source each; of those that need most of them each. */
 LowerMove lower_move_rows;
+LowerMove lower_move_most;
+/* Rows in which the step before made the tensor; 0: it is not known. */
+int32_t lower_rows_made(const Lower *lower, Tensor *in);
+/* Rows in which who reads the result sees it. */
+int32_t lower_rows_read(const Tensor *out);
 /* The same row by row of the source; NULL where it does not take each of these once, in order, or
  * the source is an input that is there as a whole. */
 LowerMove lower_move_source;

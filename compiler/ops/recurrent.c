@@ -327,8 +327,8 @@ static Tensor *lengths_of(Lower *lower, Node *node, const Recurrent *shape)
     return all ? NULL : lower_as(lower, tensor, DT_I32);
 }
 
-/* Scratch of the kernels, bytes: states of the whole batch and a chunk of gates, or one row's states
- * and gates. */
+/* Bytes of scratch of the kernels: states of the whole batch and a chunk of gates, or the states
+ * and gates of one row. */
 static int64_t scratch_of(const inlay_recurrent_params *params, bool plain)
 {
     const int64_t hidden = params->hidden;
