@@ -6,15 +6,36 @@
 #include "passes/passes.h"
 #include "pipeline/open_dims.h"
 #include "pipeline/preprocess.h"
+#include "schedule/options.h"
 
-static bool is_left_out(const Options *options, const PassRow *pass)
+static bool is_named(const char *const *name, const char *pass)
 {
-    if (pass->required)
-        return false;
-    for (const char **name = options->without; name && *name; name++)
-        if (!strcmp(*name, pass->name))
+    for (; name && *name; name++)
+        if (!strcmp(*name, pass))
             return true;
     return false;
+}
+
+/* It makes steps of more rows, which are of use in streams alone. */
+static bool goes_layer_by_layer(const Options *options)
+{
+    return (PlanGoal)options->optimize == PLAN_SPEED && !options->max_arena;
+}
+
+const char *const *rewrite_without(const Compile *compile)
+{
+    const Options *options = compile->options;
+    const char **name = options->without;
+    size_t n = 0;
+    if (!goes_layer_by_layer(options) || is_named(name, "heads"))
+        return name;
+    while (name && name[n])
+        n++;
+    const char **all = NEW_ARRAY(compile->graph->arena, const char *, n + 2);
+    for (size_t i = 0; i < n; i++)
+        all[i] = name[i];
+    all[n] = "heads";
+    return all;
 }
 
 /* Passes that look at one graph at a time run on every subgraph too, inner ones first. */
@@ -38,10 +59,11 @@ void rewrite_graph(Compile *compile)
 {
     int count;
     const PassRow *pass = pass_rows(&count);
+    const char *const *without = rewrite_without(compile);
     settle_inputs(compile);
     preprocess_inputs(compile);
     for (; count--; pass++) {
-        if (!is_left_out(compile->options, pass))
+        if (pass->required || !is_named(without, pass->name))
             run_pass(compile->graph, pass);
         if (is_last(compile->options, pass))
             return;

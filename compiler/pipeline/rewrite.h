@@ -5,7 +5,10 @@
 
 #include "pipeline/state.h"
 
-/* Runs the passes of passes.def but those of --without, up to that of --after. */
+/* Names of the passes that are left out, a list that ends with NULL, or NULL: those of --without,
+ * and what the goal has no use for. */
+const char *const *rewrite_without(const Compile *compile);
+/* Runs the other passes of passes.def, up to that of --after. */
 void rewrite_graph(Compile *compile);
 
 #endif

@@ -15,6 +15,7 @@
 #include "ops/lower_graph.h"
 #include "pipeline/lengths.h"
 #include "pipeline/model_name.h"
+#include "pipeline/rewrite.h"
 #include "pipeline/stats.h"
 
 /* ---- the C and the weights ---- */
@@ -90,7 +91,7 @@ ManifestFacts manifest_facts(Compile *compile)
         .from = options->from,
         .to = options->to,
         .constant = options->constant,
-        .without = options->without,
+        .without = rewrite_without(compile),
         .io = options->io,
         .preprocess = options->preprocess,
         .state = options->state,

@@ -268,6 +268,30 @@ def turned_while_read():
     return model, [floats('x', [1, 1, rows, depth], x)], [floats('y', [1, 2, 1, 1], [max(want), 2 - min(want)])]
 
 
+def attention_by_heads():
+    """Scores are made some queries at a time, keys and values from rows that are not kept, and results in the place of queries."""
+    rows, heads, size = 64, 2, 16
+    depth = heads * size
+    x = [math.sin(i * 7 % 11) for i in range(rows * depth)]
+    want = []
+    for i in range(rows):
+        for h in range(heads):
+            part = [x[j * depth + h * size:j * depth + h * size + size] for j in range(rows)]
+            score = [math.exp(.5 * sum(a * b for a, b in zip(part[i], part[j])) + (j > i) * -1e9) for j in range(rows)]
+            want += [2 * sum(s * v[k] for s, v in zip(score, part)) / sum(score) + 1 for k in range(size)]
+    nodes, weights = [], [ints('heads', [4], [1, rows, heads, size]), ints('flat', [3], [1, rows, depth]), floats('one', [], [1])]
+    weights.append(floats('mask', [1, 1, rows, rows], [(j > i) * -1e9 for i in range(rows) for j in range(rows)]))
+    for name, by, perm in (('q', .5, [0, 2, 1, 3]), ('k', 1, [0, 2, 3, 1]), ('v', 2, [0, 2, 1, 3])):
+        weights.append(floats('w' + name, [depth, depth], [by * (i % (depth + 1) == 0) for i in range(depth * depth)]))
+        nodes += [make_node('MatMul', ['x', 'w' + name], [name + '0']), make_node('Reshape', [name + '0', 'heads'], [name + '1']),
+                  make_node('Transpose', [name + '1'], [name], perm=perm)]
+    nodes += [make_node('MatMul', ['q', 'k'], ['s']), make_node('Add', ['s', 'mask'], ['m']), make_node('Softmax', ['m'], ['p'], axis=3),
+              make_node('MatMul', ['p', 'v'], ['o']), make_node('Transpose', ['o'], ['t'], perm=[0, 2, 1, 3]), make_node('Reshape', ['t', 'flat'], ['f']),
+              make_node('Add', ['f', 'one'], ['y'])]
+    model = make_model(nodes, [make_value('x', F32, [1, rows, depth])], [make_value('y', F32, [1, rows, depth])], weights)
+    return model, [floats('x', [1, rows, depth], x)], [floats('y', [1, rows, depth], want)]
+
+
 def state_of(kind, constant):
     """A cell that sees only its biases, constants or of the caller."""
     gates, hidden = {'RNN': 1, 'GRU': 3, 'LSTM': 4}[kind], 62
@@ -425,6 +449,8 @@ def main():
     t.ok(turned_while_made.__name__, not bad, bad)
     bad = judge(o.inlay, turned_while_read()) or arena_above(o.inlay, turned_while_read(), 6144)
     t.ok(turned_while_read.__name__, not bad, bad)
+    bad = judge(o.inlay, attention_by_heads()) or arena_above(o.inlay, attention_by_heads(), 3 * 64 * 32 * 4 + 4096)
+    t.ok(attention_by_heads.__name__, not bad, bad)
     for kind, numbers in (('RNN', 2), ('GRU', 5), ('LSTM', 6)):
         bad = judge(o.inlay, state_of(kind, False))
         t.ok('a state of %s, biases of the caller' % kind, not bad, bad)
