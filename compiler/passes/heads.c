@@ -2,7 +2,8 @@
  * Attention by heads multiplies stacks of matrices, [batch][heads][queries][keys]: a row of such a
  * tensor, as steps see it, is all of a head. What lies between two of those products is seen as
  * [heads][queries][keys] instead, whose rows are queries, so that scores go through a stream some
- * queries at a time and never exist as a whole. Requires: layout done. Ensures: same results. */
+ * queries at a time and never exist as a whole. That is so between transpositions, which put heads
+ * behind each other and back: these take and make rows of any size. Requires: layout done. Ensures: same results. */
 #include "ops/ops.h"
 #include "passes/passes.h"
 #include "passes/relayout.h"
@@ -109,6 +110,18 @@ static Node *only_reader(const Graph *graph, const Node *node)
     return out->use->node;
 }
 
+/* Do queries come, and results go, in any rows? What an image's rows are made of, or made into,
+ * would have to be there as a whole between rows of different sizes. */
+static bool has_free_ends(const Graph *graph, const Chain *chain)
+{
+    const Tensor *queries = chain->node[0]->in[0];
+    const Node *maker = queries->producer;
+    const Node *reader = only_reader(graph, chain->node[chain->n - 1]);
+    const bool turned = maker && node_is(maker, "Transpose");
+    return turned && queries->uses == 1 && reader &&
+           node_is(reader, "Transpose");
+}
+
 static bool find_chain(const Graph *graph, Node *first, Chain *chain)
 {
     *chain = (Chain){
@@ -124,7 +137,7 @@ static bool find_chain(const Graph *graph, Node *first, Chain *chain)
             return false;
         chain->node[chain->n++] = next;
         if (multiplies_stacks(next) && next->in[0] == last->out[0])
-            return inputs_fit(chain, next);
+            return inputs_fit(chain, next) && has_free_ends(graph, chain);
         if (!maps_matrices(next, chain))
             return false;
     }
