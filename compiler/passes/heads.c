@@ -3,7 +3,9 @@
  * tensor, as steps see it, is all of a head. What lies between two of those products is seen as
  * [heads][queries][keys] instead, whose rows are queries, so that scores go through a stream some
  * queries at a time and never exist as a whole. That is so between transpositions, which put heads
- * behind each other and back: these take and make rows of any size. Requires: layout done. Ensures: same results. */
+ * behind each other and back: these take and make rows of any size.
+ *
+ * Requires: layout done. Ensures: same results. */
 #include "ops/ops.h"
 #include "passes/passes.h"
 #include "passes/relayout.h"
