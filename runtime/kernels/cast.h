@@ -5,6 +5,7 @@
 #define INLAY_CAST_H
 
 #include "half.h"
+#include "kernels/half_vec.h"
 #include "nd.h"
 
 /* What no 64-bit integer holds is the least one. */
@@ -92,10 +93,19 @@ static inline uint64_t inlay_to_u64(double x)
 
 #define INLAY_T float
 
-#define INLAY_NAME inlay_cast_f32_f16
-#define INLAY_FORMULA inlay_to_f16(x)
-#define INLAY_Y uint16_t
-#include "unary.inc.h"
+static inline void inlay_cast_f32_f16_n(void *y, const void *x, int32_t n,
+                                        const inlay_flat_params *p)
+{
+    (void)p;
+    inlay_to_f16_row((uint16_t *)y, (const float *)x, n);
+}
+
+static inline int inlay_cast_f32_f16(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
+{
+    return inlay_flat(base, s, r0, r1, sizeof(uint16_t), sizeof(float),
+                      inlay_cast_f32_f16_n);
+}
 
 #define INLAY_NAME inlay_cast_f32_bf16
 #define INLAY_FORMULA inlay_to_bf16(x)

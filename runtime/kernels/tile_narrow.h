@@ -208,7 +208,8 @@ static inline void inlay_panel_block(const inlay_tile *t,
     const ptrdiff_t at = inlay_block_at(block, t->taps, tap);
     const int32_t n = block->width;
     int32_t k;
-    inlay_panel_ahead(narrow, at, taps * n);
+    if (taps < t->taps)
+        inlay_panel_ahead(narrow, at, taps * n);
     if (narrow->how)
         inlay_panel_scaled(t, block, to, tap, taps);
     else if (n == block->stride)
@@ -260,15 +261,27 @@ static inline inlay_block inlay_panel_place(const inlay_tile *t,
 
 #endif
 
-/* A panel of the group of n channels. */
+/* Taps of each block of channels that a panel of n channels has room for. */
+INLAY_INLINE ptrdiff_t inlay_panel_room(const inlay_tile *t, int32_t n)
+{
+    const ptrdiff_t room = INLAY_PANEL_FLOATS / n;
+    return INLAY_VL > 1 && t->taps < room ? t->taps : room;
+}
+
+/* A panel of the group of n channels. Whole blocks lie one after the other. */
 static inline void inlay_panel_fill(const inlay_tile *t, float *to,
                                     int32_t channel, int32_t n,
                                     const inlay_panel *panel)
 {
     const int32_t taps = (int32_t)(panel->end - panel->from);
-    const ptrdiff_t room = INLAY_PANEL_FLOATS / n;
+    const ptrdiff_t room = inlay_panel_room(t, n);
     inlay_block block = inlay_panel_place(t, channel, n);
     int32_t i;
+    if (block.width < n && taps == t->taps && !t->narrow->how) {
+        const ptrdiff_t at = inlay_block_at(&block, t->taps, panel->from);
+        t->narrow->type->widen(to, t->narrow->values, at, taps * n);
+        return;
+    }
     for (i = 0; i < n; i += block.width) {
         inlay_panel_block(t, &block, to + i * room, panel->from, taps);
         block.channel += block.width;
@@ -353,10 +366,11 @@ INLAY_APART void inlay_panel_group(const inlay_queue *queue,
               INLAY_PANEL_CHANNELS] INLAY_PANEL_ALIGNED;
     inlay_panel panel;
     const ptrdiff_t end = inlay_panel_taps(queue, &panel, steps);
+    const ptrdiff_t room = inlay_panel_room(t, n);
     panel.begins = 1;
     panel.ends = 0;
     while (!panel.ends) {
-        panel.end = panel.from + INLAY_PANEL_FLOATS / n;
+        panel.end = panel.from + room;
         panel.ends = panel.end >= end;
         if (panel.ends)
             panel.end = end > panel.from ? end : panel.from;
@@ -375,7 +389,7 @@ INLAY_INLINE void inlay_panel_flush(inlay_queue *queue, const int steps)
     for (channel = t.begin; channel < t.end; channel += n) {
         n = inlay_tile_group(&t, channel);
         for (i = 0; i < queue->tiles; i++) {
-            queue->tile[i].tile.taps = INLAY_PANEL_FLOATS / n;
+            queue->tile[i].tile.taps = inlay_panel_room(&t, n);
             queue->tile[i].tile.width = n > 16 ? 16 : n;
         }
         inlay_panel_group(queue, &t, channel, n, steps);

@@ -6,6 +6,9 @@ typedef float INLAY_FLOATS __attribute__((vector_size(INLAY_L * 4)));
 typedef float INLAY_W(any)
     __attribute__((vector_size(INLAY_L * 4), aligned(4), may_alias));
 typedef int32_t INLAY_W(i) __attribute__((vector_size(INLAY_L * 4)));
+typedef uint32_t INLAY_W(word) __attribute__((vector_size(INLAY_L * 4)));
+typedef uint16_t INLAY_W(half) __attribute__((vector_size(INLAY_L * 2)));
+typedef int16_t INLAY_W(short) __attribute__((vector_size(INLAY_L * 2)));
 
 INLAY_INLINE INLAY_FLOATS INLAY_W(load)(const float *from)
 {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
  * Template of widen.h for vectors of INLAY_L numbers. */
 
-typedef uint32_t INLAY_W(word) __attribute__((vector_size(INLAY_L * 4)));
-typedef uint16_t INLAY_W(half) __attribute__((vector_size(INLAY_L * 2)));
-typedef int16_t INLAY_W(short) __attribute__((vector_size(INLAY_L * 2)));
 typedef uint8_t INLAY_W(byte) __attribute__((vector_size(INLAY_L)));
 typedef int8_t INLAY_W(small) __attribute__((vector_size(INLAY_L)));
 

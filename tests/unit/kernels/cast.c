@@ -64,6 +64,33 @@ static void half_rounding(void **state)
     assert_int_equal(inlay_to_bf16(3.4e38f), 0x7f80);
 }
 
+/* The cast of many at a time has the bits of the cast of one: of every 19 upper bits of a float, on
+ * both sides of each rounding, of NaNs, and of rows of any length that begin where their floats
+ * do. */
+static void half_rows(void **state)
+{
+    (void)state;
+#ifdef ROUNDS
+    enum { MOST = 67, STEP = 41 };
+#else
+    enum { MOST = 67, STEP = 1 };
+#endif
+    static const uint32_t low[] = { 0, 1, 0xfff, 0x1000, 0x1001, 0x1fff };
+    uint32_t upper = 0, k = 0;
+    for (int32_t n = 1; upper < 1u << 19; n = n % MOST + 1) {
+        float x[MOST];
+        uint16_t expected[MOST];
+        for (int32_t i = 0; i < n; i++) {
+            x[i] = inlay_half_float((upper & 0x7ffffu) << 13 | low[k]);
+            expected[i] = inlay_to_f16(x[i]);
+            k = (k + 1) % (sizeof low / sizeof *low);
+            upper += k ? 0 : STEP;
+        }
+        RUN(inlay_cast_f32_f16, flat(n, 0, 0), x, x);
+        assert_memory_equal(x, expected, (size_t)n * sizeof *expected);
+    }
+}
+
 typedef struct Small {
     float (*from)(uint8_t);
     uint8_t (*to)(float, int);
@@ -197,7 +224,7 @@ int main(void)
         cmocka_unit_test(half_codes),   cmocka_unit_test(half_rounding),
         cmocka_unit_test(eight_bits),   cmocka_unit_test(scales_and_fours),
         cmocka_unit_test(odd_rounding), cmocka_unit_test(to_integers),
-        cmocka_unit_test(packed),
+        cmocka_unit_test(packed),       cmocka_unit_test(half_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
