@@ -243,6 +243,15 @@ static inline void inlay_qpacked_gathered(void *const *base,
     tile->xs = tile->taps;
 }
 
+/* n bytes outside of x, mostly none; returns their end. */
+INLAY_INLINE uint8_t *inlay_qgather_outside(uint8_t *to, int32_t zero,
+                                            int32_t n)
+{
+    if (n)
+        memset(to, zero, (size_t)n);
+    return to + n;
+}
+
 /* The taps of one row of the window at column c; x: the group's channels of the row. */
 static inline void inlay_qgather_row(const inlay_qpacked_params *params,
                                      const uint8_t *x, int32_t pix, int32_t c,
@@ -257,8 +266,7 @@ static inline void inlay_qgather_row(const inlay_qpacked_params *params,
         memset(to, zero, (size_t)(params->kw * ic));
         return;
     }
-    memset(to, zero, (size_t)(from * ic));
-    to += from * ic;
+    to = inlay_qgather_outside(to, zero, from * ic);
     x += (ptrdiff_t)(first + from * params->dw) * pix;
     if (params->dw == 1 && pix == ic) {
         memcpy(to, x, (size_t)(n * ic));
@@ -267,7 +275,7 @@ static inline void inlay_qgather_row(const inlay_qpacked_params *params,
         for (i = 0; i < n; i++, to += ic, x += (ptrdiff_t)params->dw * pix)
             memcpy(to, x, (size_t)ic);
     }
-    memset(to, zero, (size_t)((params->kw - from - n) * ic));
+    inlay_qgather_outside(to, zero, (params->kw - from - n) * ic);
 }
 
 /* Row r of a plane of x, at the first channel of a group; NULL: there is none. */
@@ -314,8 +322,8 @@ static inline void inlay_qgather(void *const *base, const inlay_step *step,
                                   step->ref[1].pix, c, zero, to);
             else
                 memset(to, zero, (size_t)run);
-            memset(to + run, params->minus ^ params->flip, (size_t)fill);
-            to += run + fill;
+            to = inlay_qgather_outside(to + run, params->minus ^ params->flip,
+                                       fill);
         }
     inlay_qgather_fill(params, to);
 }

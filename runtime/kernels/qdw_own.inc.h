@@ -92,11 +92,25 @@ INLAY_INLINE inlay_qown_taps inlay_qown_taps_of(const int8_t *w, ptrdiff_t all)
     return taps;
 }
 
-/* A column of the window, by the weights of its places. */
+/* A sum that is made before the next product: compilers would make several at a time, for which
+ * there are too few registers. */
+#if defined __GNUC__
+#define INLAY_QSTAYS(sum) __asm__("" : "+r"(sum))
+#else
+#define INLAY_QSTAYS(sum) (void)0
+#endif
+
+/* Adds a column of the window, by the weights of its places, to a sum. */
 INLAY_INLINE int32_t inlay_qown_column(const int16_t *x, int32_t a, int32_t b,
-                                       int32_t c)
+                                       int32_t c, int32_t sum)
 {
-    return x[0] * a + x[1] * b + x[2] * c;
+    sum += x[0] * a;
+    INLAY_QSTAYS(sum);
+    sum += x[1] * b;
+    INLAY_QSTAYS(sum);
+    sum += x[2] * c;
+    INLAY_QSTAYS(sum);
+    return sum;
 }
 
 /* Sums of n pixels, `step` numbers apart; w: of the row in place `turn`, `all` bytes from one to
@@ -114,10 +128,9 @@ INLAY_APART void inlay_qown_sums(const int16_t *x, ptrdiff_t step,
     const inlay_qown_taps c = inlay_qown_taps_of(w + third * row, all);
     int32_t *const end = sum + n;
     for (; sum < end; sum++, x += step) {
-        int32_t v = inlay_qown_column(x, a.first, b.first, c.first);
-        v += inlay_qown_column(x + 4, a.second, b.second, c.second);
-        v += inlay_qown_column(x + 8, a.third, b.third, c.third);
-        *sum = v;
+        int32_t v = inlay_qown_column(x, a.first, b.first, c.first, 0);
+        v = inlay_qown_column(x + 4, a.second, b.second, c.second, v);
+        *sum = inlay_qown_column(x + 8, a.third, b.third, c.third, v);
     }
 }
 

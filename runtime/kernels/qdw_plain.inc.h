@@ -147,7 +147,7 @@ static inline void inlay_qdw_pixels_four(inlay_qdw *job, const inlay_qrow *row,
         else
             inlay_qdw_four_unsigned(job, window, &inside, channel, sum);
         if (INLAY_QSOFT && fixed.suits)
-            inlay_qfixed_bytes(result, &fixed, sum, (uint8_t *)y);
+            inlay_qfixed_bytes(result, &fixed, sum, (uint8_t *)y, NULL);
         else
             inlay_qresults(result, channel, 4, sum, job->scale, y);
     }

@@ -55,12 +55,17 @@ static inline void *inlay_qplace(const inlay_qresult *result, void *y,
 #define INLAY_QSOFT 0
 #endif
 
+/* Are scales what they are? Of its bits: floats may be software's. */
+INLAY_INLINE int inlay_qfactor_is_one(const inlay_qresult *result)
+{
+    return inlay_half_bits(result->factor) == UINT32_C(0x3f800000);
+}
+
 /* n floats, and zeros: those of channels that exist. Times 1 they are what they are. */
 INLAY_INLINE void inlay_qscales(const inlay_qresult *result, int32_t channel,
                                 int32_t n, float *scale)
 {
-    const int times =
-        !INLAY_QSOFT || inlay_half_bits(result->factor) != UINT32_C(0x3f800000);
+    const int times = !INLAY_QSOFT || !inlay_qfactor_is_one(result);
     int32_t i;
     for (i = 0; i < n; i++) {
         const float v = result->scale[result->each ? channel + i : 0];
@@ -114,6 +119,13 @@ typedef struct inlay_qfixed {
 
 enum { INLAY_QFRACTION = 11 };
 
+/* What is seldom so: its code stands aside. */
+#if defined __GNUC__
+#define INLAY_QRARE(what) __builtin_expect(what, 0)
+#else
+#define INLAY_QRARE(what) (what)
+#endif
+
 /* The integer for a scale; 0: it would have too many bits, or too few. */
 static inline int32_t inlay_qfixed_by(float scale, int32_t up)
 {
@@ -149,11 +161,12 @@ static inline int inlay_qfixed_set(inlay_qfixed *fixed,
     return 1;
 }
 
-/* The byte of a sum by floats, above the least. */
+/* The byte of a sum of channel i by floats, above the least. */
 INLAY_APART int32_t inlay_qfixed_unclear(const inlay_qresult *result,
-                                         int32_t sum, const float *scale)
+                                         const inlay_qfixed *fixed, int32_t i,
+                                         int32_t sum)
 {
-    return inlay_qfloat_byte(result, sum, *scale) - result->lo;
+    return inlay_qfloat_byte(result, sum, fixed->scale[i]) - result->lo;
 }
 
 /* The upper word of a product. */
@@ -172,56 +185,118 @@ INLAY_INLINE int32_t inlay_upper_product(int32_t a, int32_t b)
 #endif
 }
 
-/* The number of a sum, with INLAY_QFRACTION bits behind the point, and a half. */
-INLAY_INLINE int32_t inlay_qfixed_number(int32_t sum, int32_t up, int32_t by)
+/* What bytes of fixed numbers have in common. They are found above the least of the result. */
+typedef struct inlay_qbytes {
+    const inlay_qresult *result;
+    const inlay_qfixed *fixed;
+    int32_t up;
+    int32_t offset; /* the zero point, a half, and half of what is unclear */
+    int32_t lo, most;
+} inlay_qbytes;
+
+INLAY_INLINE inlay_qbytes inlay_qbytes_of(const inlay_qresult *result,
+                                          const inlay_qfixed *fixed)
 {
-    const int32_t shifted = (int32_t)((uint32_t)sum << up);
-    return inlay_upper_product(shifted, by) + (1 << (INLAY_QFRACTION - 1));
+    const int32_t zero = result->zero - result->lo;
+    inlay_qbytes bytes;
+    bytes.result = result;
+    bytes.fixed = fixed;
+    bytes.up = fixed->up;
+    bytes.offset = zero * (1 << INLAY_QFRACTION);
+    bytes.offset += (1 << (INLAY_QFRACTION - 1)) + 4;
+    bytes.lo = result->lo;
+    bytes.most = result->hi - result->lo;
+    return bytes;
 }
 
-/* Bytes of sums, `ys` bytes apart: of channels, or all of the first. Where a number lies so near to
- * a half that the bits beyond the fraction count, floats decide: what is cut off moves a number
- * below 512 by less than four units. */
-INLAY_INLINE void inlay_qfixed_some(const inlay_qresult *result,
-                                    const inlay_qfixed *fixed, int32_t start,
-                                    const int32_t *sum, int32_t n, uint8_t *y,
-                                    ptrdiff_t ys, int one)
+/* Are results all that a byte can be, and has the machine an instruction that keeps them so? */
+INLAY_INLINE int inlay_qbytes_all(const inlay_qbytes *bytes)
+{
+#ifdef __ARM_FEATURE_SAT
+    return bytes->most == 255;
+#else
+    (void)bytes;
+    return 0;
+#endif
+}
+
+/* A number without its fraction, at least 0 and at most `most`. */
+INLAY_INLINE int32_t inlay_qbytes_clip(int32_t v, int32_t most, int all)
+{
+    int32_t byte = v >> INLAY_QFRACTION;
+    if (all) {
+        byte = byte > 0 ? byte : 0; /* one instruction with the shift */
+        return byte < 255 ? byte : 255;
+    }
+    if ((uint32_t)byte > (uint32_t)most)
+        return byte < 0 ? 0 : most;
+    return byte;
+}
+
+/* The byte of a sum of channel i. Where its number lies so near to a half that the bits beyond the
+ * fraction count, floats decide: what is cut off moves a number below 512 by less than four
+ * units. */
+INLAY_INLINE uint8_t inlay_qbyte(const inlay_qbytes *bytes, int32_t i,
+                                 int32_t by, int32_t sum, int all)
 {
     const int32_t unclear = (1 << INLAY_QFRACTION) - 8;
-    const int32_t lo = result->lo;
-    const int32_t most = result->hi - lo;
-    const int32_t zero = result->zero - lo;
-    const int32_t up = fixed->up;
-    const int32_t first = fixed->by[0];
+    const int32_t shifted = (int32_t)((uint32_t)sum << bytes->up);
+    const int32_t v = inlay_upper_product(shifted, by) + bytes->offset;
+    int32_t byte = inlay_qbytes_clip(v, bytes->most, all);
+    if (INLAY_QRARE(!(v & unclear)))
+        byte = inlay_qfixed_unclear(bytes->result, bytes->fixed, i, sum);
+    return (uint8_t)(byte + bytes->lo);
+}
+
+/* Bytes of the sums of channels: of one pixel or, if `next` is not NULL, of two, the sums of the
+ * second at sum[4] and on. */
+INLAY_INLINE void inlay_qbytes_each(const inlay_qbytes *bytes,
+                                    const int32_t *sum, uint8_t *y,
+                                    uint8_t *next, int all)
+{
+    const int32_t n = bytes->fixed->n;
     int32_t i;
     for (i = 0; i < n; i++) {
-        const int32_t all = sum[i] + start;
-        const int32_t by = one ? first : fixed->by[i];
-        const int32_t v = inlay_qfixed_number(all, up, by) + 4;
-        int32_t byte = (v >> INLAY_QFRACTION) + zero;
-        if (!(v & unclear))
-            byte =
-                inlay_qfixed_unclear(result, all, fixed->scale + (one ? 0 : i));
-        else if ((uint32_t)byte > (uint32_t)most)
-            byte = byte < 0 ? 0 : most;
-        y[i * ys] = (uint8_t)(byte + lo);
+        const int32_t by = bytes->fixed->by[i];
+        y[i] = inlay_qbyte(bytes, i, by, sum[i], all);
+        if (next)
+            next[i] = inlay_qbyte(bytes, i, by, sum[4 + i], all);
     }
 }
 
 INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
                                     const inlay_qfixed *fixed,
-                                    const int32_t *sum, uint8_t *y)
+                                    const int32_t *sum, uint8_t *y,
+                                    uint8_t *next)
 {
-    inlay_qfixed_some(result, fixed, 0, sum, fixed->n, y, 1, 0);
+    const inlay_qbytes bytes = inlay_qbytes_of(result, fixed);
+    if (inlay_qbytes_all(&bytes))
+        inlay_qbytes_each(&bytes, sum, y, next, 1);
+    else
+        inlay_qbytes_each(&bytes, sum, y, next, 0);
 }
 
-/* Sums that begin with `start`. */
+/* Bytes of n sums of the first channel, which begin with `start`, `ys` bytes apart. */
+INLAY_INLINE void inlay_qbytes_line(const inlay_qbytes *bytes, int32_t start,
+                                    const int32_t *sum, int32_t n, uint8_t *y,
+                                    ptrdiff_t ys, int all)
+{
+    const int32_t *const end = sum + n;
+    const int32_t by = bytes->fixed->by[0];
+    for (; sum < end; sum++, y += ys)
+        *y = inlay_qbyte(bytes, 0, by, *sum + start, all);
+}
+
 INLAY_APART void inlay_qfixed_line(const inlay_qresult *result,
                                    const inlay_qfixed *fixed, int32_t start,
                                    const int32_t *sum, int32_t n, uint8_t *y,
                                    ptrdiff_t ys)
 {
-    inlay_qfixed_some(result, fixed, start, sum, n, y, ys, 1);
+    const inlay_qbytes bytes = inlay_qbytes_of(result, fixed);
+    if (inlay_qbytes_all(&bytes))
+        inlay_qbytes_line(&bytes, start, sum, n, y, ys, 1);
+    else
+        inlay_qbytes_line(&bytes, start, sum, n, y, ys, 0);
 }
 
 /* y[i] of n sums that are those of channels `channel` and on. */

@@ -29,14 +29,34 @@ static inline inlay_qspan inlay_qspan_apart(const inlay_qpacked_params *params,
     return span;
 }
 
+/* Are windows of which all rows lie in x gathered all the same? Where their rows are short, a row of
+ * many channels costs more than to gather it once for all of them; and pixels whose windows are
+ * clipped then go with the others, two by two. Copies of bytes without vectors are slow. */
+static inline int inlay_qspan_gathers(const inlay_qpacked_params *params,
+                                      const inlay_qrow *row)
+{
+    const int32_t rows = params->kd * params->kh;
+    const int32_t run = params->kw * params->ic;
+    return INLAY_QL == 1 && rows > 1 && row->pixels <= params->ow &&
+           inlay_qpacked_windows(params) > 1 && run + 12 < params->oc;
+}
+
 /* The next pixels of a row of which `done` are made. */
 static inline inlay_qspan inlay_qspan_of(const inlay_qpacked_params *params,
                                          const inlay_qtile *tile,
                                          const inlay_qrow *row, int32_t done,
                                          int backward)
 {
-#if INLAY_QSEGMENTS
     inlay_qspan span;
+    if (inlay_qspan_gathers(params, row)) {
+        const int32_t windows = inlay_qpacked_windows(params);
+        const int32_t most = windows < INLAY_QTILE_P ? windows : INLAY_QTILE_P;
+        span.n = inlay_qtile_size(row->pixels - done, most);
+        span.c = backward ? row->pixels - done - span.n : done;
+        span.way = INLAY_QWINDOWS;
+        return span;
+    }
+#if INLAY_QSEGMENTS
     span.n = inlay_qtile_size(row->pixels - done, INLAY_QTILE_P);
     span.c = backward ? row->pixels - done - span.n : done;
     span.way = INLAY_QLIES;

@@ -138,7 +138,7 @@ static inline void inlay_qgroup_begin(const inlay_qtile *tile,
         inlay_qgroup_starts(tile, group);
     if (result->kind == INLAY_QOUT_I32)
         return;
-    if (result->each && result->factor == 1.0f)
+    if (result->each && inlay_qfactor_is_one(result))
         group->scale = result->scale + group->channel;
     else
         inlay_qscales(result, group->channel, group->lanes, group->own_scale);

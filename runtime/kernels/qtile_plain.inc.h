@@ -158,85 +158,105 @@ INLAY_INLINE void inlay_qplain_fours(const inlay_qtile *tile, const uint8_t *x,
         w = inlay_qplain_one(tile, x, next, w, k, sum, INLAY_QLANES, two, sign);
 }
 
-/* A row of the window; returns the weights of the next. */
-INLAY_INLINE const int8_t *inlay_qplain_row(const inlay_qtile *tile,
-                                            const uint8_t *x, const int8_t *w,
-                                            int32_t step, int32_t *sum, int two,
-                                            inlay_qsign sign)
-{
-    const int32_t fours = tile->run / 4;
-    const int32_t tail = tile->run % 4;
-    int32_t i;
-    inlay_qplain_fours(tile, x, x + 4 * fours, w, step, sum, two, sign);
-    x += 4 * fours;
-    w += fours * step;
-    for (i = 0; i < tail; i++)
-        w = inlay_qplain_one(tile, x, x + tile->xs, w, i, sum, INLAY_QLANES,
-                             two, sign);
-    return tail ? w + step : w;
-}
-
-/* Two sets of `lanes` sums. */
+/* Two sets of sums. */
 INLAY_INLINE void inlay_qplain_copy(const int32_t *first, const int32_t *second,
-                                    int32_t *to)
+                                    int32_t *to, int two)
 {
     int32_t i;
     INLAY_UNROLL
     for (i = 0; i < INLAY_QLANES; i++) {
         to[i] = first[i];
-        to[4 + i] = second[i];
+        if (two)
+            to[4 + i] = second[i];
     }
 }
 
-/* The window, `at` bytes into its rows; sums[0 and on], and [4 and on], begin with `start`. */
-INLAY_INLINE void inlay_qplain_window(const inlay_qtile *tile, ptrdiff_t at,
-                                      const int8_t *w, int32_t step,
-                                      const int32_t *start, int32_t *sum,
-                                      int two, inlay_qsign sign)
+/* Adds a row of the window, at x, to sums; returns the weights of the next. */
+INLAY_INLINE const int8_t *inlay_qplain_row(const inlay_qtile *tile,
+                                            const uint8_t *x, const int8_t *w,
+                                            int32_t step, int32_t *sum, int two,
+                                            inlay_qsign sign)
 {
+    const int32_t tail = tile->run & 3;
+    const int32_t fours = tile->run - tail;
+    const uint8_t *const end = x + fours;
+    int32_t i;
+    inlay_qplain_fours(tile, x, end, w, step, sum, two, sign);
+    w += fours / 4 * step;
+    for (i = 0; i < tail; i++)
+        w = inlay_qplain_one(tile, end, end + tile->xs, w, i, sum, INLAY_QLANES,
+                             two, sign);
+    return tail ? w + step : w;
+}
+
+/* Where one pixel reads, or two, and what four sums of each begin with. */
+typedef struct inlay_qplain_from {
+    const uint8_t *first; /* row of the window */
+    ptrdiff_t at;         /* bytes into each of its rows */
+    const int32_t *start;
+} inlay_qplain_from;
+
+/* Sums of the window for the channels from number `lane` of four on. */
+INLAY_INLINE void inlay_qplain_rows(const inlay_qtile *tile,
+                                    const inlay_qplain_from *from, int32_t lane,
+                                    const int8_t *w, int32_t step, int32_t *sum,
+                                    int two, inlay_qsign sign)
+{
+    const ptrdiff_t at = from->at;
+    const int32_t *start = from->start + lane;
+    const uint8_t *x = from->first + at;
     int32_t s[4 + INLAY_QLANES];
-    int32_t d, h;
-    inlay_qplain_copy(start, start, s);
-    for (d = 0; d < tile->nkd; d++)
-        for (h = 0; h < tile->nkh; h++)
-            w = inlay_qplain_row(tile, inlay_qwindow(tile, d, h) + at, w, step,
-                                 s, two, sign);
-    inlay_qplain_copy(s, s + 4, sum);
+    int32_t d = 0;
+    int32_t h = 0;
+    inlay_qplain_copy(start, start, s, two);
+    w += 4 * lane;
+    for (;;) {
+        w = inlay_qplain_row(tile, x, w, step, s, two, sign);
+        if (++h == tile->nkh) {
+            h = 0;
+            if (++d == tile->nkd)
+                break;
+        }
+        x = inlay_qwindow(tile, d, h) + at;
+    }
+    inlay_qplain_copy(s, s + 4, sum + lane, two);
 }
 
-/* The window of one pixel, or of two. */
-INLAY_APART void inlay_qplain_signed(const inlay_qtile *tile, ptrdiff_t at,
+/* Sums of the window. */
+INLAY_INLINE void inlay_qplain_window(const inlay_qtile *tile,
+                                      const inlay_qplain_from *from,
+                                      const int8_t *w, int32_t step,
+                                      int32_t *sum, int two, inlay_qsign sign)
+{
+    int32_t i;
+    for (i = 0; i < 4; i += INLAY_QLANES) {
+        if (two)
+            inlay_qplain_rows(tile, from, i, w, step, sum, 1, sign);
+        else
+            inlay_qplain_rows(tile, from, i, w, step, sum, 0, sign);
+    }
+}
+
+INLAY_APART void inlay_qplain_signed(const inlay_qtile *tile,
+                                     const inlay_qplain_from *from,
                                      const int8_t *w, int32_t step,
-                                     const int32_t *start, int32_t *sum,
-                                     int two)
+                                     int32_t *sum, int two)
 {
-    int32_t i;
-    for (i = 0; i < 4; i += INLAY_QLANES) {
-        const int8_t *of = w + 4 * i;
-        if (two)
-            inlay_qplain_window(tile, at, of, step, start + i, sum + i, 1,
-                                INLAY_QSIGNED);
-        else
-            inlay_qplain_window(tile, at, of, step, start + i, sum + i, 0,
-                                INLAY_QSIGNED);
-    }
+    inlay_qplain_window(tile, from, w, step, sum, two, INLAY_QSIGNED);
 }
 
-INLAY_APART void inlay_qplain_unsigned(const inlay_qtile *tile, ptrdiff_t at,
+INLAY_APART void inlay_qplain_unsigned(const inlay_qtile *tile,
+                                       const inlay_qplain_from *from,
                                        const int8_t *w, int32_t step,
-                                       const int32_t *start, int32_t *sum,
-                                       int two)
+                                       int32_t *sum, int two)
 {
-    int32_t i;
-    for (i = 0; i < 4; i += INLAY_QLANES) {
-        const int8_t *of = w + 4 * i;
-        if (two)
-            inlay_qplain_window(tile, at, of, step, start + i, sum + i, 1,
-                                INLAY_QUNSIGNED);
-        else
-            inlay_qplain_window(tile, at, of, step, start + i, sum + i, 0,
-                                INLAY_QUNSIGNED);
-    }
+    inlay_qplain_window(tile, from, w, step, sum, two, INLAY_QUNSIGNED);
+}
+
+/* Are x's numbers its bytes with their sign, or without, and weights packed in fours? */
+INLAY_INLINE int inlay_qplain_suits(const inlay_qtile *tile)
+{
+    return !tile->wide && !tile->deep && tile->flip == tile->minus;
 }
 
 /* The four taps of four channels that lie packed as halves, one by one: [channel][tap]. */
@@ -288,61 +308,66 @@ INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
         }
 }
 
-static inline void inlay_qplain_sums(const inlay_qtile *tile, ptrdiff_t at,
+/* The same of any numbers and weights; from->first is NULL for those of another family. */
+static inline void inlay_qplain_sums(const inlay_qtile *tile,
+                                     const inlay_qplain_from *from,
                                      const int8_t *w, int32_t step,
-                                     const int32_t *start, int32_t *sum,
-                                     int two)
+                                     int32_t *sum, int two)
 {
-    if (!tile->wide && !tile->deep && tile->flip == tile->minus) {
-        if (tile->flip)
-            inlay_qplain_signed(tile, at, w, step, start, sum, two);
-        else
-            inlay_qplain_unsigned(tile, at, w, step, start, sum, two);
+    if (from->first && tile->flip) {
+        inlay_qplain_signed(tile, from, w, step, sum, two);
         return;
     }
-    memcpy(sum, start, 4 * sizeof *sum);
-    memcpy(sum + 4, start, 4 * sizeof *sum);
-    inlay_qplain_other(tile, at, w, step, sum);
+    if (from->first) {
+        inlay_qplain_unsigned(tile, from, w, step, sum, two);
+        return;
+    }
+    memcpy(sum, from->start, 4 * sizeof *sum);
+    memcpy(sum + 4, from->start, 4 * sizeof *sum);
+    inlay_qplain_other(tile, from->at, w, step, sum);
     if (two)
-        inlay_qplain_other(tile, at + tile->xs, w, step, sum + 4);
+        inlay_qplain_other(tile, from->at + tile->xs, w, step, sum + 4);
 }
 
-/* Channels from `from` on of the group at one pixel become results. */
+/* Channels from `from` on of the group at one pixel, or two, become results. */
 INLAY_INLINE void inlay_qplain_end(const inlay_qtile *tile,
                                    const inlay_qcall *call,
                                    const inlay_qgroup *group,
                                    const inlay_qfixed *fixed, int32_t pixel,
-                                   int32_t from, int32_t *sum)
+                                   int two, int32_t from, int32_t *sum)
 {
-    const int32_t channel = group->channel + from;
-    if (INLAY_QSOFT && fixed->suits)
-        inlay_qfixed_bytes(&tile->result, fixed, sum,
-                           (uint8_t *)call->y + pixel * tile->ys + channel);
-    else
-        inlay_qgroup_end(tile, call, group, pixel, from, fixed->n, sum);
+    if (INLAY_QSOFT && fixed->suits) {
+        uint8_t *y = (uint8_t *)call->y + pixel * tile->ys + group->channel;
+        inlay_qfixed_bytes(&tile->result, fixed, sum, y + from,
+                           two ? y + from + tile->ys : NULL);
+        return;
+    }
+    inlay_qgroup_end(tile, call, group, pixel, from, fixed->n, sum);
+    if (two)
+        inlay_qgroup_end(tile, call, group, pixel + 1, from, fixed->n, sum + 4);
 }
 
 INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
                               inlay_qgroup *group)
 {
+    inlay_qplain_from from;
     int32_t p, i;
+    from.first = inlay_qplain_suits(tile) ? inlay_qwindow(tile, 0, 0) : NULL;
     for (i = 0; i < group->lanes; i += 4) {
-        const int32_t *start = group->start + i;
         inlay_qfixed fixed;
+        from.start = group->start + i;
         fixed.n = group->n - i < 4 ? group->n - i : 4;
         fixed.scale = group->scale + i;
         fixed.suits =
             INLAY_QSOFT && !call->x_sum &&
-            inlay_qfixed_set(&fixed, &tile->result, tile->taps, start);
+            inlay_qfixed_set(&fixed, &tile->result, tile->taps, from.start);
         for (p = 0; p < call->pixels; p += 2) {
             const int two = p + 1 < call->pixels;
             int32_t sum[8];
-            inlay_qplain_sums(tile, call->at + p * tile->xs,
-                              group->last + 4 * i, group->step, start, sum,
-                              two);
-            inlay_qplain_end(tile, call, group, &fixed, p, i, sum);
-            if (two)
-                inlay_qplain_end(tile, call, group, &fixed, p + 1, i, sum + 4);
+            from.at = call->at + p * tile->xs;
+            inlay_qplain_sums(tile, &from, group->last + 4 * i, group->step,
+                              sum, two);
+            inlay_qplain_end(tile, call, group, &fixed, p, two, i, sum);
         }
     }
 }

@@ -37,9 +37,15 @@ static inlay_qresult some_result(Random *random)
 {
     const bool is_signed = next(random) & 1;
     inlay_qresult result = { .kind = INLAY_QOUT_U8 };
-    result.lo = is_signed ? -128 : 0;
-    result.hi = result.lo + 255;
-    result.zero = result.lo + (int32_t)(next(random) % 256);
+    const int32_t least = is_signed ? -128 : 0;
+    result.lo = least;
+    result.hi = least + 255;
+    result.zero = least + (int32_t)(next(random) % 256);
+    if (next(random) & 1) {
+        result.lo += (int32_t)(next(random) % 256);
+        result.hi -=
+            (int32_t)(next(random) % (uint32_t)(result.hi - result.lo + 1));
+    }
     return result;
 }
 
@@ -94,20 +100,23 @@ static void same_fixed(void **state)
         const int32_t start[4] = { (int32_t)next(&random) >>
                                    next(&random) % 32 };
         float scale[4];
-        int32_t sum[4];
-        uint8_t y[4];
+        int32_t sum[8];
+        uint8_t y[2][4];
         inlay_qfixed fixed = some_factors(&random, scale);
         if (taps <= 0 || !inlay_qfixed_set(&fixed, &result, taps, start))
             continue;
         suiting++;
         const int32_t most =
             (taps << 15) + (start[0] < 0 ? -start[0] : start[0]);
-        for (int k = 0; k < fixed.n; k++)
-            sum[k] = some_sum(&random, most, scale[k]);
-        inlay_qfixed_bytes(&result, &fixed, sum, y);
-        for (int k = 0; k < fixed.n; k++)
-            if (y[k] != (uint8_t)inlay_qfloat_byte(&result, sum[k], scale[k]))
-                fail_msg("sum %d, scale %a", (int)sum[k], (double)scale[k]);
+        for (int k = 0; k < 8; k++)
+            sum[k] = some_sum(&random, most, scale[k % 4]);
+        inlay_qfixed_bytes(&result, &fixed, sum, y[0], i % 2 ? y[1] : NULL);
+        for (int p = 0; p <= i % 2; p++)
+            for (int k = 0; k < fixed.n; k++)
+                if (y[p][k] != (uint8_t)inlay_qfloat_byte(
+                                   &result, sum[4 * p + k], scale[k]))
+                    fail_msg("sum %d, scale %a", (int)sum[4 * p + k],
+                             (double)scale[k]);
     }
     assert_true(suiting > CASES / 200);
 }
