@@ -29,8 +29,8 @@ static inline inlay_qspan inlay_qspan_apart(const inlay_qpacked_params *params,
     return span;
 }
 
-/* Are windows of which all rows lie in x gathered all the same? Where their rows are short, a row of
- * many channels costs more than to gather it once for all of them; and pixels whose windows are
+/* Are windows of which all rows lie in x gathered all the same? Where their rows are short, a row
+ * of many channels costs more than to gather it once for all of them; and pixels whose windows are
  * clipped then go with the others, two by two. Copies of bytes without vectors are slow. */
 static inline int inlay_qspan_gathers(const inlay_qpacked_params *params,
                                       const inlay_qrow *row)
