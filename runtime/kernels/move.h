@@ -79,7 +79,7 @@ static inline inlay_nest inlay_move_nest(const inlay_move_params *p,
 /* The operand with rows, where one has them. */
 static inline int inlay_move_side(const inlay_move_params *p)
 {
-    return p->rows >> 1;
+    return p->rows == 2;
 }
 
 /* Units from r0 on whose rows lie together and are columns side by side of the other operand: a
