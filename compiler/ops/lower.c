@@ -188,6 +188,24 @@ void operand_image(Operand *operand)
                  s->rank > 0 ? s->dim[s->rank - 1] : 1);
 }
 
+int32_t step_by_lines(Step *step, int64_t lines, int64_t k)
+{
+    Operand *y = step->operand;
+    Operand *x = step->operand + 1;
+    const int32_t all = i32_checked(lines);
+    if (!k || tensor_count(x->tensor) != i64_mul(lines, k))
+        return all;
+    operand_image(y);
+    if (y->rows < 2 || all % y->rows) {
+        operand_rows(y, 1, 1);
+        return all;
+    }
+    step->units = y->rows;
+    operand_rows(x, y->rows, k);
+    x->rule = (RowRule){ .kind = ROWS_SAME };
+    return all / y->rows;
+}
+
 void operand_window(Operand *operand, int32_t stride, int32_t pad,
                     int32_t extent)
 {

@@ -51,6 +51,10 @@ void operand_rows(Operand *operand, int32_t rows,
  * [N][L][C] or [N][1][L][C], each pixel is a row, so that signals in time stream as images do; so
  * it is with a matrix [L][C]. */
 void operand_image(Operand *operand);
+/* A product of `lines` rows of k numbers, operand 1: units are the rows of operand 0, as other
+ * steps see them, where operand 1 has rows for each of them; else all of it (k 0: it has none).
+ * Returns the lines of a unit. */
+int32_t step_by_lines(Step *step, int64_t lines, int64_t k);
 /* Has a tensor such rows? The first axis within one, and the pixels that it has. */
 bool shape_has_rows(const Shape *shape);
 int shape_row_axis(const Shape *shape);

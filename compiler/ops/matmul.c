@@ -263,29 +263,14 @@ static const char *general_kernel(Lower *lower, DType type)
     return lower_kernel(lower, "matmul", type);
 }
 
-/* Units are the rows of y, as other steps see them, where a has rows for each of them; all of y,
- * where it has not. */
 static void take_rows(inlay_matmul_params *params, Step *step)
 {
-    Operand *y = step->operand;
-    Operand *a = step->operand + 1;
+    const bool dense = params->ak == 1 && params->am == params->k;
     int64_t lines = params->m;
     for (int i = 0; i < MAX_BATCH; i++)
         lines = i64_mul(lines, params->batch[i]);
-    params->lines = i32_checked(lines);
-    if (!params->k || params->ak != 1 || params->am != params->k ||
-        tensor_count(a->tensor) != i64_mul(lines, params->k))
-        return;
-    operand_image(y);
-    if (y->rows < 2 || lines % y->rows) {
-        operand_rows(y, 1, 1);
-        return;
-    }
-    step->units = y->rows;
-    params->lines /= y->rows;
-    params->by_row = 1;
-    operand_rows(a, y->rows, params->k);
-    a->rule = (RowRule){ .kind = ROWS_SAME };
+    params->lines = step_by_lines(step, lines, dense ? params->k : 0);
+    params->by_row = step->units > 1;
 }
 
 /* c: added with q->beta, may be NULL; its strides are in q. epilogue: what is done to the

@@ -356,25 +356,12 @@ static bool lower_product_packed(Lower *lower, Node *node, const Places *places,
     return true;
 }
 
-/* Units are the rows of y, as other steps see them, where a has rows for each of them; all of y,
- * where it has not. */
-static void take_rows(inlay_qmatmul_params *params, Step *step, int64_t lines)
+static void take_rows(Step *step, const Product *product)
 {
-    Operand *y = step->operand;
-    Operand *a = step->operand + 1;
-    params->lines = i32_checked(lines);
-    if (!params->k || tensor_count(a->tensor) != i64_mul(lines, params->k))
-        return;
-    operand_image(y);
-    if (y->rows < 2 || lines % y->rows) {
-        operand_rows(y, 1, 1);
-        return;
-    }
-    step->units = y->rows;
-    params->lines /= y->rows;
-    params->by_row = 1;
-    operand_rows(a, y->rows, params->k);
-    a->rule = (RowRule){ .kind = ROWS_SAME };
+    inlay_qmatmul_params *params = step->params;
+    const int64_t lines = tensor_count(step->operand->tensor) / product->n;
+    params->lines = step_by_lines(step, lines, product->k);
+    params->by_row = step->units > 1;
 }
 
 static void lower_product(Lower *lower, Node *node, const Places *places)
@@ -395,7 +382,7 @@ static void lower_product(Lower *lower, Node *node, const Places *places)
     step_in(step, at(node, places->b));
     for (int i = 0; i < QUANT_OPERANDS; i++)
         step_in(step, q[i]);
-    take_rows(step->params, step, tensor_count(node->out[0]) / product.n);
+    take_rows(step, &product);
     step->macs = i64_mul(tensor_count(node->out[0]), product.k);
 }
 
