@@ -87,7 +87,7 @@ class File:
 
     def link_of(self, test):
         """The words that link a unit test, without the result."""
-        target = 'tests/unit-' + test.replace('/', '_')
+        target = 'tests/unit/unit-' + test.replace('/', '_')
         lines = subprocess.run(['ninja', '-C', self.o.build, '-t', 'commands', '-s', target], capture_output=True, text=True, check=True).stdout.splitlines()
         words = shlex.split(lines[-1])
         at = words.index('-o')
@@ -150,7 +150,7 @@ def main():
     caught = counted = 0
     for given in o.files:
         name, _, tests = given.partition('=')
-        subprocess.run(['ninja', '-C', o.build] + ['tests/unit-' + t.replace('/', '_') for t in tests.split(',')], check=True, capture_output=True)
+        subprocess.run(['ninja', '-C', o.build] + ['tests/unit/unit-' + t.replace('/', '_') for t in tests.split(',')], check=True, capture_output=True)
         with tempfile.TemporaryDirectory(prefix='inlay-mutants-') as work:
             file = File(o, work, name, tests.split(','))
             chosen = mutants(file.source)
