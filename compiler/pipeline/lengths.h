@@ -12,6 +12,12 @@ void lengths_begin(Compile *compile);
 /* Behind the proof of the plan: every combination gets its steps, of a variant that there is or of
  * its own, and each is proved. */
 void lengths_follow(Compile *compile);
+/* The --dim of the command line for one combination, bounds replaced by its values. */
+const char **lengths_dims_at(Arena *arena, const Compile *compile,
+                             int32_t combination);
+/* A copy of the options with another --dim. */
+Options *lengths_with_dims(Arena *arena, const Options *options,
+                           const char **dim);
 /* Of each variant the --dim of its first member. */
 const char **const *lengths_dims(Compile *compile);
 /* In the place of weights_layout(), for all variants. */

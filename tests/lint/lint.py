@@ -62,6 +62,7 @@ def floors(files):
 MIRRORED = ('base', 'ir', 'onnx')
 ELSEWHERE = {
     'base/folder.c': ('base/output', 'hidden folders are those of outputs'), 'base/signals.c': ('base/output', 'they guard an output folder'),
+    'base/output_examine.c': ('base/output', 'what is in the folders it makes'),
     'base/output_place.c': ('base/output', 'one of two ways to end'), 'base/output_swap.c': ('base/output', 'the other way'),
     'base/io_calls.c': ('base/io', 'a table of calls'), 'base/json_memory.c': (None, 'two calls that hand on; tests/fuzz/faults.c fails each allocation'),
     'base/progress.c': (None, 'a terminal: tests/e2e/progress.py'),
