@@ -66,7 +66,7 @@ typedef struct Output Output;
 Output *output_begin(Arena *arena, const char *dir);
 /* Creates DIR/name (name may hold OUTPUT_DEEPEST folders: "examples/x/x.h"); they are made as
  * needed. Status 73. */
-enum { OUTPUT_DEEPEST = 2 };
+enum { OUTPUT_DEEPEST = 4 };
 File *output_create(Output *output, const char *name);
 /* A whole text file at once. */
 void output_text(Output *output, const char *name, const char *text,

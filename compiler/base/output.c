@@ -218,7 +218,7 @@ static void make_parts(Output *output, const char *name)
         make_part(output, arena_text(output->arena, name, (size_t)(at - name)));
 }
 
-/* A path of at most three parts, none of them hidden or empty. */
+/* A path of at most OUTPUT_DEEPEST folders, none of its parts hidden or empty. */
 bool output_takes(const char *name)
 {
     int slashes = 0;

@@ -258,7 +258,8 @@ static const OptionRow options[] = {
           "bytes of weights that stay in the code all the same (--window)"),
     FLAG("slots", 0, ON(COMPILE), slots,
          "write inlay_slots.c, which keeps two blobs of weights in flash and "
-         "takes new ones (--weights=blob or stream)"),
+         "takes new ones, and devices with it in examples/device, for Linux "
+         "or as --emit says (--weights=blob or stream)"),
     CHOICE("update", ON(COMPILE), update, "POLICY", update_policies, 0,
            "tensors may be replaced while runs use them: dirty-tag reports "
            "runs that met two versions, fence keeps tensors in use "

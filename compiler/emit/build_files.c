@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "emit/build_files.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/diag.h"
+#include "emit/build_fill.h"
+#include "emit/device.h"
 #include "emit/former.h"
 #include "emit/golden.h"
 #include "emit/group.h"
 #include "emit/interface.h"
-#include "emit/rust.h"
-#include "emit/selftest.h"
 #include "emit/template.h"
 
 enum BuildKind {
@@ -41,220 +40,7 @@ const char *const build_kinds[] = {
 /* Their interface is that of one model. */
 #define OF_ONE (BIT(ARDUINO) | BIT(RUST) | BIT(SELFTEST))
 
-/* ---- their content ---- */
-
-/* What the files are of: a model with its test, or several models. */
-typedef struct Content {
-    Arena *arena;
-    const Golden *golden; /* NULL: of several */
-    const Group *group;   /* NULL: of one */
-} Content;
-
-static const Section no_sections[] = { { NULL, { 0 } } };
-
-static Text fill_sections(const Content *content, const Filling *filling,
-                          const char *file, const Section *sections)
-{
-    Filling own = *filling;
-    own.section = sections;
-    return template_fill(content->arena, file, &own);
-}
-
-static Text fill_plain(const Content *content, const Filling *filling,
-                       const char *file)
-{
-    return fill_sections(content, filling, file, no_sections);
-}
-
-static Text fill_golden(const Content *content, const Filling *filling,
-                        const char *file)
-{
-    const Golden *golden = content->golden;
-    const Section sections[] = {
-        { "about", { 0 } },
-        { "arenas", golden_arenas(golden) },
-        { "buffers", golden_buffers(golden) },
-        { "regions", golden_regions(golden) },
-        { "inputs", golden_inputs(golden) },
-        { "outputs", golden_outputs(golden) },
-        { "compare", golden_compare(golden) },
-        { NULL, { 0 } },
-    };
-    return fill_sections(content, filling, file, sections);
-}
-
-static Text fill_selftest(const Content *content, const Filling *filling,
-                          const char *file)
-{
-    const Golden *golden = content->golden;
-    const Section sections[] = {
-        { "about", { 0 } },
-        { "sums", selftest_sums(golden) },
-        { "summed", selftest_summed(golden) },
-        { "steps", selftest_steps(golden) },
-        { "buffers", golden_buffers(golden) },
-        { "inputs", golden_inputs(golden) },
-        { "outputs", golden_outputs(golden) },
-        { "compare", golden_compare(golden) },
-        { NULL, { 0 } },
-    };
-    return fill_sections(content, filling, file, sections);
-}
-
-static Text fill_rust(const Content *content, const Filling *filling,
-                      const char *file)
-{
-    const Emitter *emitter = content->golden->emitter;
-    const Section sections[] = {
-        { "sizes", rust_sizes(emitter) },
-        { "arenas", rust_arenas(emitter) },
-        { "align", rust_align(emitter) },
-        { "inputs", rust_inputs(emitter) },
-        { "outputs", rust_outputs(emitter) },
-        { NULL, { 0 } },
-    };
-    return fill_sections(content, filling, file, sections);
-}
-
-static Text figures(Arena *arena, int64_t size, uint64_t weights, int64_t macs)
-{
-    Text text = text_new(arena);
-    text_print(&text,
-               "%" PRId64 " bytes of arena (RAM), %" PRIu64
-               " bytes of weights (constant), %" PRId64
-               " multiplications and additions a run.\n",
-               size, weights, macs);
-    return text;
-}
-
-static Text figures_of(const Content *content)
-{
-    if (content->group)
-        return figures(content->arena, content->group->arena_size,
-                       group_weights(content->group),
-                       group_macs(content->group));
-    const Program *program = content->golden->emitter->program;
-    return figures(content->arena, program->plan.arena_size,
-                   program->weight_bytes, program_macs(program));
-}
-
-static Text fill_readme(const Content *content, const Filling *filling,
-                        const char *file)
-{
-    const Section sections[] = {
-        { "figures", figures_of(content) },
-        { NULL, { 0 } },
-    };
-    return fill_sections(content, filling, file, sections);
-}
-
-/* A line for each of several models: before its name, behind it. Nothing of one alone. */
-static Text each_line(const Content *content, bool fits(const GroupModel *),
-                      const char *before, const char *behind)
-{
-    Text text = text_new(content->arena);
-    for (size_t i = 0; content->group && i < content->group->model.n; i++)
-        if (fits(content->group->model.at + i))
-            text_print(&text, "%s%s%s\n", before,
-                       content->group->model.at[i].name, behind);
-    return text;
-}
-
-static bool is_any(const GroupModel *model)
-{
-    return model->name != NULL;
-}
-
-static bool has_test(const GroupModel *model)
-{
-    return model->has_test;
-}
-
-static bool is_linked(const GroupModel *model)
-{
-    return model->weight_bytes && model->form != WEIGHTS_BIN &&
-           !weights_form_blob(model->form);
-}
-
-static bool has_text(const GroupModel *model)
-{
-    return is_linked(model) && model->form != WEIGHTS_OBJ;
-}
-
-static bool is_included(const GroupModel *model)
-{
-    return model->weight_bytes && model->form == WEIGHTS_INCBIN;
-}
-
-static bool is_object(const GroupModel *model)
-{
-    return is_linked(model) && model->form == WEIGHTS_OBJ;
-}
-
-static Text cmake_included(const Content *content)
-{
-    Text text = text_new(content->arena);
-    for (size_t i = 0; content->group && i < content->group->model.n; i++) {
-        const GroupModel *model = content->group->model.at + i;
-        if (is_included(model))
-            text_print(&text,
-                       "set_source_files_properties(${%s_folder}/src/"
-                       "%s_weights.c PROPERTIES\n    OBJECT_DEPENDS "
-                       "${%s_folder}/src/%s_weights.bin)\n",
-                       content->group->name, model->name, content->group->name,
-                       model->name);
-    }
-    return text;
-}
-
-static Text fill_cmake(const Content *content, const Filling *filling,
-                       const char *file)
-{
-    const char *folder =
-        arena_printf(content->arena, "    ${%s_folder}/src/", filling->model);
-    const Section sections[] = {
-        { "sources", each_line(content, has_text, folder, "_weights.c") },
-        { "objects", each_line(content, is_object, folder, "_weights.o") },
-        { "included", cmake_included(content) },
-        { "headers", each_line(content, is_any, "install(FILES src/",
-                               ".h DESTINATION include)") },
-        { NULL, { 0 } },
-    };
-    return fill_sections(content, filling, file, sections);
-}
-
-static Text fill_meson(const Content *content, const Filling *filling,
-                       const char *file)
-{
-    const Section sections[] = {
-        { "sources", each_line(content, has_text, "  'src/", "_weights.c',") },
-        { "objects",
-          each_line(content, is_object, "    'src/", "_weights.o',") },
-        { "headers",
-          each_line(content, is_any, "  install_headers('src/", ".h')") },
-        { NULL, { 0 } },
-    };
-    return fill_sections(content, filling, file, sections);
-}
-
-static Text fill_example(const Content *content, const Filling *filling,
-                         const char *file)
-{
-    if (!content->group)
-        return fill_plain(content, filling, file);
-    const Section sections[] = {
-        { "headers",
-          each_line(content, has_test, "#include \"", "_golden.h\"") },
-        { "tests", each_line(content, has_test, "    TEST(", ");") },
-        { NULL, { 0 } },
-    };
-    return fill_sections(content, filling, file, sections);
-}
-
 /* ---- the files ---- */
-
-typedef Text FillFunction(const Content *content, const Filling *filling,
-                          const char *file);
 
 /* A file of the folder: its template, its place, where `*` stands for the model's name, and the
  * kinds that need it. */
@@ -262,7 +48,8 @@ typedef struct BuildFile {
     const char *template;
     const char *place;
     unsigned kinds;
-    bool tests; /* it is of no use without the test */
+    /* it is of no use without the test; without slots in flash */
+    enum { ALWAYS, WITH_TEST, WITH_SLOTS } when;
     FillFunction *fill;
     /* of several models: each has its own; the template for all, NULL: the same */
     bool each;
@@ -271,32 +58,61 @@ typedef struct BuildFile {
 
 static const BuildFile build_files[] = {
     { "CMakeLists.txt", "CMakeLists.txt",
-      BIT(CMAKE) | BIT(ESP_IDF) | BIT(ZEPHYR), false, fill_cmake, false, NULL },
-    { "meson.build", "meson.build", BIT(MESON), false, fill_meson, false,
+      BIT(CMAKE) | BIT(ESP_IDF) | BIT(ZEPHYR), ALWAYS, fill_cmake, false,
       NULL },
-    { "idf_component.yml", "idf_component.yml", BIT(ESP_IDF), false, fill_plain,
-      false, NULL },
-    { "module.yml", "zephyr/module.yml", BIT(ZEPHYR), false, fill_plain, false,
+    { "meson.build", "meson.build", BIT(MESON), ALWAYS, fill_meson, false,
       NULL },
-    { "Kconfig", "zephyr/Kconfig", BIT(ZEPHYR), false, fill_plain, false,
-      NULL },
-    { "library.json", "library.json", BIT(PLATFORMIO), false, fill_plain, false,
-      NULL },
-    { "library.properties", "library.properties", BIT(ARDUINO), false,
+    { "idf_component.yml", "idf_component.yml", BIT(ESP_IDF), ALWAYS,
       fill_plain, false, NULL },
-    { "model.ino", "examples/*/*.ino", BIT(ARDUINO), true, fill_plain, false,
+    { "module.yml", "zephyr/module.yml", BIT(ZEPHYR), ALWAYS, fill_plain, false,
       NULL },
-    { "Cargo.toml", "Cargo.toml", BIT(RUST), false, fill_plain, false, NULL },
-    { "build.rs", "build.rs", BIT(RUST), false, fill_plain, false, NULL },
-    { "lib.rs", "rust/lib.rs", BIT(RUST), false, fill_rust, false, NULL },
-    { "main.c", "examples/main.c", BIT(EXAMPLE), true, fill_example, false,
+    { "Kconfig", "zephyr/Kconfig", BIT(ZEPHYR), ALWAYS, fill_plain, false,
+      NULL },
+    { "library.json", "library.json", BIT(PLATFORMIO), ALWAYS, fill_plain,
+      false, NULL },
+    { "library.properties", "library.properties", BIT(ARDUINO), ALWAYS,
+      fill_plain, false, NULL },
+    { "model.ino", "examples/*/*.ino", BIT(ARDUINO), WITH_TEST, fill_plain,
+      false, NULL },
+    { "Cargo.toml", "Cargo.toml", BIT(RUST), ALWAYS, fill_plain, false, NULL },
+    { "build.rs", "build.rs", BIT(RUST), ALWAYS, fill_plain, false, NULL },
+    { "lib.rs", "rust/lib.rs", BIT(RUST), ALWAYS, fill_rust, false, NULL },
+    { "main.c", "examples/main.c", BIT(EXAMPLE), WITH_TEST, fill_example, false,
       "group_main.c" },
     { "model_golden.h", "src/*_golden.h",
-      BIT(EXAMPLE) | BIT(ARDUINO) | BIT(SELFTEST), true, fill_golden, true,
+      BIT(EXAMPLE) | BIT(ARDUINO) | BIT(SELFTEST), WITH_TEST, fill_golden, true,
       NULL },
-    { "model_selftest.h", "src/*_selftest.h", BIT(SELFTEST), true,
+    { "model_selftest.h", "src/*_selftest.h", BIT(SELFTEST), WITH_TEST,
       fill_selftest, false, NULL },
-    { "README.md", "README.md", EVERY, false, fill_readme, false,
+    { "model_device.h", "examples/device/*_device.h",
+      BIT(EXAMPLE) | BIT(ESP_IDF) | BIT(ZEPHYR), WITH_SLOTS, fill_device, false,
+      NULL },
+    { "flash_file.h", "examples/device/flash_file.h", BIT(EXAMPLE), WITH_SLOTS,
+      fill_plain, false, NULL },
+    { "linux.c", "examples/device/linux.c", BIT(EXAMPLE), WITH_SLOTS,
+      fill_linux, false, NULL },
+    { "flash_area.h", "examples/device/flash_area.h", BIT(ZEPHYR), WITH_SLOTS,
+      fill_plain, false, NULL },
+    { "zephyr.c", "examples/device/zephyr/src/main.c", BIT(ZEPHYR), WITH_SLOTS,
+      fill_plain, false, NULL },
+    { "zephyr_CMakeLists.txt", "examples/device/zephyr/CMakeLists.txt",
+      BIT(ZEPHYR), WITH_SLOTS, fill_plain, false, NULL },
+    { "zephyr_prj.conf", "examples/device/zephyr/prj.conf", BIT(ZEPHYR),
+      WITH_SLOTS, fill_plain, false, NULL },
+    { "flash_partition.h", "examples/device/flash_partition.h", BIT(ESP_IDF),
+      WITH_SLOTS, fill_plain, false, NULL },
+    { "esp_idf.c", "examples/device/esp-idf/main/main.c", BIT(ESP_IDF),
+      WITH_SLOTS, fill_plain, false, NULL },
+    { "esp_idf_CMakeLists.txt", "examples/device/esp-idf/CMakeLists.txt",
+      BIT(ESP_IDF), WITH_SLOTS, fill_plain, false, NULL },
+    { "esp_idf_main_CMakeLists.txt",
+      "examples/device/esp-idf/main/CMakeLists.txt", BIT(ESP_IDF), WITH_SLOTS,
+      fill_plain, false, NULL },
+    { "partitions.csv", "examples/device/esp-idf/partitions.csv", BIT(ESP_IDF),
+      WITH_SLOTS, fill_partitions, false, NULL },
+    { "sdkconfig.defaults", "examples/device/esp-idf/sdkconfig.defaults",
+      BIT(ESP_IDF), WITH_SLOTS, fill_plain, false, NULL },
+    { "README.md", "README.md", EVERY, ALWAYS, fill_readme, false,
       "group_README.md" },
 };
 
@@ -424,6 +240,7 @@ static const Condition *conditions_of(const Golden *golden, unsigned kinds)
         { "MODEL_PRINTS_SUMS", golden->sum && !has_regions(emitter) },
         { "MODEL_HAS_WEIGHTS", has_weights(emitter) },
         { "MODEL_HAS_EXAMPLE", golden->result && kinds & BIT(EXAMPLE) },
+        { "MODEL_HAS_DEVICE", device_fits(emitter) },
         { "MODEL_GROUPED", false },
     };
     return with_kinds(emitter->arena, all, sizeof all / sizeof *all, kinds);
@@ -459,6 +276,14 @@ static Golden golden_for(const Emitter *emitter, Program *program,
     return (Golden){ .emitter = emitter };
 }
 
+/* Is a file for such a case of any use? */
+static bool is_wanted(const Golden *golden, int when)
+{
+    if (when == WITH_SLOTS)
+        return device_fits(golden->emitter);
+    return when == ALWAYS || golden->result;
+}
+
 void build_files_emit(Program *program, Output *output,
                       const SourceFacts *facts, unsigned asked)
 {
@@ -476,7 +301,7 @@ void build_files_emit(Program *program, Output *output,
     const Content content = { .arena = emitter.arena, .golden = &golden };
     for (int i = 0; i < FILES; i++)
         if ((build_files[i].kinds & kinds) &&
-            (golden.result || !build_files[i].tests) &&
+            is_wanted(&golden, build_files[i].when) &&
             (build_files[i].each || !facts->group))
             emit_file(&content, output, build_files + i, &filling);
     if (facts->group)
@@ -510,7 +335,7 @@ static const Condition *conditions_of_many(const Group *group, unsigned kinds)
         { "MODEL_WEIGHTS_SOURCE", false }, { "MODEL_WEIGHTS_INCLUDED", false },
         { "MODEL_WEIGHTS_OBJECT", false }, { "MODEL_HAS_SLOTS", false },
         { "MODEL_HAS_EXAMPLE", tests },    { "MODEL_GROUPED", true },
-        { "MODEL_PRINTS_SUMS", false },
+        { "MODEL_PRINTS_SUMS", false },    { "MODEL_HAS_DEVICE", false },
     };
     return with_kinds(group->arena, all, sizeof all / sizeof *all, kinds);
 }
@@ -526,6 +351,7 @@ void build_files_group(const Group *group, Output *output, unsigned asked)
     const Content content = { .arena = group->arena, .group = group };
     for (int i = 0; i < FILES; i++)
         if ((build_files[i].kinds & kinds) && !build_files[i].each &&
-            (any_test(group) || !build_files[i].tests))
+            (build_files[i].when == ALWAYS ||
+             (build_files[i].when == WITH_TEST && any_test(group))))
             emit_file(&content, output, build_files + i, &filling);
 }

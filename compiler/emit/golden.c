@@ -225,11 +225,10 @@ static bool is_little_work(const Program *program)
     return bytes <= MOST_BYTES && program->weight_bytes <= MOST_WEIGHTS;
 }
 
-static bool is_plain_call(const Emitter *emitter)
+bool golden_plain_call(const Emitter *emitter)
 {
-    return !weights_apart(emitter) && !inputs_inside(emitter) &&
-           !outputs_inside(emitter) && !program_pushed(emitter->program) &&
-           !has_states(emitter);
+    return !inputs_inside(emitter) && !outputs_inside(emitter) &&
+           !program_pushed(emitter->program) && !has_states(emitter);
 }
 
 static void **buffers_of(Arena *arena, Tensor *const *tensor, size_t count)
@@ -272,7 +271,8 @@ static void run_if_it_ends(Golden *golden, Program *program)
 Golden golden_run(const Emitter *emitter, Program *program)
 {
     Golden golden = { .emitter = emitter };
-    if (is_plain_call(emitter) && is_little_work(program))
+    if (!weights_apart(emitter) && golden_plain_call(emitter) &&
+        is_little_work(program))
         run_if_it_ends(&golden, program);
     return golden;
 }
@@ -414,9 +414,8 @@ Text golden_outputs(const Golden *golden)
     return text;
 }
 
-/* How far a result may be from the one made here, in all and in parts of its size: floats by their
- * last bits, quantized values by one step. */
-static const char *allowed(DType dtype)
+/* Floats by their last bits, quantized values by one step. */
+const char *golden_allowed(DType dtype)
 {
     if (is_real(dtype))
         return "1e-3, 1e-3";
@@ -437,7 +436,7 @@ Text golden_compare(const Golden *golden)
                    "        wrong |= %s_golden_differs((double)out%zu[i * "
                    "%" PRId64 "u], want%zu[i], %s);\n",
                    result->count, emitter->name, i, result->step, i,
-                   allowed(graph->output.at[i]->dtype));
+                   golden_allowed(graph->output.at[i]->dtype));
     }
     return text;
 }

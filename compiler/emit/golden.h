@@ -27,6 +27,12 @@ Golden golden_run(const Emitter *emitter, Program *program);
 /* The same for a self-test, however much work it is; status 78 where there is none. */
 Golden golden_run_summed(const Emitter *emitter, Program *program);
 
+/* Is a run a plain call: all inputs and results lie with the caller, and nothing survives it? */
+bool golden_plain_call(const Emitter *emitter);
+/* How far a result may be from the one made here, as two numbers of C: in all, and in parts of its
+ * size. */
+const char *golden_allowed(DType dtype);
+
 /* Parts of NAME_golden.h. */
 Text golden_arenas(const Golden *golden);
 Text golden_buffers(const Golden *golden);

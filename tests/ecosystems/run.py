@@ -280,15 +280,22 @@ def zephyr_threads():
 
 
 def zephyr(c, main=None):
+    app = os.path.join(c.work, 'app')
+    write(os.path.join(app, 'CMakeLists.txt'), ZEPHYR_APP)
+    write(os.path.join(app, 'prj.conf'), 'CONFIG_INLAY_%s=y\nCONFIG_NEWLIB_LIBC=y\nCONFIG_MAIN_STACK_SIZE=4096\n' % c.name.upper())
+    write(os.path.join(app, 'src', 'main.c'), main or GOLDEN_MAIN % (c.name, c.name))
+    text = boot_zephyr(c, app)
+    c.judge_text(text)
+    return text
+
+
+def boot_zephyr(c, app, console=b''):
+    """Builds the application, and gives what it says in ten seconds, with these bytes on its console."""
     need('cmake', 'ninja', 'arm-none-eabi-gcc', 'qemu-system-arm', 'dtc', 'runuser')
     python = python_with('elftools', 'pykwalify.core', 'yaml', 'dateutil', 'docopt')
     if os.getuid():
         raise Absent('this becomes nobody, and needs root for it')
     c.archive('zephyr-1.14-qemu-cortex-m3.tar.xz')
-    app = os.path.join(c.work, 'app')
-    write(os.path.join(app, 'CMakeLists.txt'), ZEPHYR_APP)
-    write(os.path.join(app, 'prj.conf'), 'CONFIG_INLAY_%s=y\nCONFIG_NEWLIB_LIBC=y\nCONFIG_MAIN_STACK_SIZE=4096\n' % c.name.upper())
-    write(os.path.join(app, 'src', 'main.c'), main or GOLDEN_MAIN % (c.name, c.name))
     os.chmod(c.work, 0o755)
     c.must('chown', '-R', 'nobody', c.work)     # as root, this old tree's scripts remove /dev/null
     env = ['HOME=' + c.work, 'ZEPHYR_BASE=' + os.path.join(c.work, 'zephyr'), 'ZEPHYR_TOOLCHAIN_VARIANT=cross-compile',
@@ -296,14 +303,16 @@ def zephyr(c, main=None):
     nobody = ['runuser', '-u', 'nobody', '--', 'env'] + env
     c.must(*nobody, 'cmake', '-GNinja', '-S', app, '-B', 'build', '-DBOARD=qemu_cortex_m3', '-DZEPHYR_MODULES=' + c.folder, '-DPYTHON_EXECUTABLE=' + python)
     c.must(*nobody, 'ninja', '-C', 'build')
-    p = subprocess.Popen(['qemu-system-arm', '-M', 'lm3s6965evb', '-nographic', '-kernel', 'build/zephyr/zephyr.elf'], cwd=c.work, stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    p = subprocess.Popen(['qemu-system-arm', '-M', 'lm3s6965evb', '-display', 'none', '-monitor', 'none', '-serial', 'stdio', '-kernel', 'build/zephyr/zephyr.elf'],
+                         cwd=c.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    p.stdin.write(console)
+    p.stdin.flush()
     try:
-        text, _ = p.communicate(timeout=10)
+        p.wait(10)
     except subprocess.TimeoutExpired:
         p.kill()
-        text, _ = p.communicate()
-    c.judge_text(text.decode('utf8', 'replace'))
+    text = p.stdout.read()
+    p.stdin.close()
     return text.decode('utf8', 'replace')
 
 
@@ -312,6 +321,92 @@ def zephyr_work_queue(c):
     c.compile('--optimize=speed', '--threads', '2:1')
     text = zephyr(c, ZEPHYR_THREADS % {'name': c.name, 'example': zephyr_threads()})
     assert int(re.search(r'shared (\d+)', text).group(1)) > 0, 'no step was shared'
+
+
+# Weights that a device in the field gets over its console, and what it is to say of them. Golden bytes of `bad` do not come out.
+DOWNLOADS = (('good', 'download 0', 'slot 0, trial 1, error 0'), ('delta', 'download 0', 'slot 1, trial 1, error 0'),
+             ('bad', 'download 0', 'slot 0, trial 1, error 0', 'not good: the old ones come back', 'slot 1, trial 0, error 0'), ('cut', 'download 3', 'slot 1, trial 0, error 0'))
+
+
+def packed(c, name, golden, *options):
+    """A blob, or with --against a delta, whose golden bytes are these."""
+    with open(os.path.join(c.work, 'golden'), 'wb') as f:
+        f.write(golden)
+    c.must(c.o.inlay, 'weights', 'pack', c.compiled.trial.file, '--for', os.path.join(c.folder, c.name + '.json'), '--golden', 'golden', '-o', name, *options)
+    with open(os.path.join(c.work, name), 'rb') as f:
+        return f.read()
+
+
+def downloads(c):
+    """The bytes on the console: each download behind its length."""
+    trial_ = c.compiled.trial
+    golden = b''.join(tensor.raw for _, tensor in trial_.data) + b''.join(raw for _, raw in trial_.answer())
+    made = {'good': packed(c, 'good', golden), 'bad': packed(c, 'bad', golden[:-4] + struct.pack('<f', 1e6))}
+    made['delta'] = packed(c, 'delta', golden, '--counter', '1', '--against', 'good')
+    made['cut'] = made['good'][:-40]
+    return b''.join(struct.pack('<I', len(made[name])) + made[name] for name, *_ in DOWNLOADS)
+
+
+def judge_device(text):
+    """Each download as it is to be: on trial, kept or given up."""
+    said = [line.strip() for line in text.splitlines() if re.match('download|slot|no', line)]
+    wanted = ['no weights yet'] + [line for _, *lines in DOWNLOADS for line in lines]
+    assert said == wanted, 'the device says %s' % said
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def zephyr_device(c, *weights):
+    """The example for Zephyr with slots in a partition of its flash map: the flash is emulated, the rest is unedited."""
+    c.compile('--slots', *(weights or ['--weights=blob']))
+    app = os.path.join(c.work, 'app')
+    device = os.path.join(c.folder, 'examples', 'device')
+    for name in ('kernel.h', 'device.h', 'sys/printk.h', 'drivers/uart.h', 'drivers/flash.h', 'storage/flash_map.h'):
+        write(os.path.join(app, 'today', 'zephyr', name), '#include "words.h"\n')
+    for name in ('flash.c', 'words.h'):
+        shutil.copy(os.path.join(HERE, 'zephyr', name), app)
+    shutil.copytree(os.path.join(device, 'zephyr', 'src'), os.path.join(app, 'src'))
+    write(os.path.join(app, 'CMakeLists.txt'), ZEPHYR_APP + 'target_sources(app PRIVATE flash.c)\ntarget_include_directories(app PRIVATE . today %s)\n' % device)
+    write(os.path.join(app, 'Kconfig'), 'config RAM_FLASH\n\tbool\n\tdefault y\n\tselect FLASH_HAS_DRIVER_ENABLED\n\tselect FLASH_HAS_PAGE_LAYOUT\n\nsource "$ZEPHYR_BASE/Kconfig.zephyr"\n')
+    with open(os.path.join(device, 'zephyr', 'prj.conf')) as f:
+        write(os.path.join(app, 'prj.conf'), f.read() + 'CONFIG_NEWLIB_LIBC=y\nCONFIG_FLASH_MAP_CUSTOM=y\n')
+    judge_device(boot_zephyr(c, app, downloads(c)))
+
+
+def zephyr_device_stream(c):
+    zephyr_device(c, '--weights=stream', '--window=1K')
+
+
+def esp_idf_device(c, *weights):
+    """The example for ESP-IDF, with esp_partition in memory (tests/ecosystems/esp_idf), as a program of the host."""
+    need('gcc')
+    c.compile('--slots', *(weights or ['--weights=blob']))
+    device, stubs = os.path.join(c.folder, 'examples', 'device'), os.path.join(HERE, 'esp_idf')
+    files = [os.path.join(device, 'esp-idf', 'main', 'main.c'), os.path.join(stubs, 'partition.c')] + host.sources(c.folder)
+    warnings = [flag for flag in host.STRICT if flag != '-std=c99'] + ['-std=gnu11', '-Wno-missing-prototypes']
+    c.must('gcc', *warnings, '-O1', '-I', stubs, '-I', device, '-I', os.path.join(c.folder, 'src'), '-o', 'device', *files, '-lm')
+    with open(os.path.join(c.work, 'console'), 'wb') as f:
+        f.write(downloads(c))
+    judge_device(c.must('sh', '-c', './device < console'))
+    check_partitions(os.path.join(device, 'esp-idf', 'partitions.csv'), 2 * (c.compiled.manifest['weights']['size'] + 5120))
+
+
+def esp_idf_device_stream(c):
+    esp_idf_device(c, '--weights=stream', '--window=8K')
+
+
+def check_partitions(path, needed):
+    """Application partitions begin at 64 KiB, others at 4 KiB; the weights have room for two slots."""
+    sizes = {}
+    with open(path) as f:
+        for line in f:
+            if line.strip() and not line.startswith('#'):
+                name, kind, _, offset, size = [word.strip() for word in line.split(',')]
+                assert not offset or int(offset, 0) % (65536 if kind == 'app' else 4096) == 0, line
+                assert int(size, 0) % 4096 == 0, line
+                sizes[name] = int(size, 0)
+    assert sizes['weights'] >= needed, sizes
 
 
 AVR_MAIN = '''#include <avr/interrupt.h>
@@ -372,8 +467,8 @@ def metadata(c):
 
 
 # By what runs for the model's second name too; the others take one.
-QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata]
-REST = [avr, rust_cc, platformio, pico_sdk, zephyr, zephyr_work_queue]
+QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata, esp_idf_device, esp_idf_device_stream]
+REST = [avr, rust_cc, platformio, pico_sdk, zephyr, zephyr_work_queue, zephyr_device, zephyr_device_stream]
 
 
 def main():
@@ -388,7 +483,7 @@ def main():
     for system in QUICK + REST:
         if system.__name__ not in only and ('quick' if system in QUICK else 'rest') not in only:
             continue
-        for name in ('digits', 'sine') if system in QUICK else ('sine',) if system is avr else ('digits',):
+        for name in ('digits', 'sine') if system in QUICK else ('sine',) if system in (avr, zephyr_device, zephyr_device_stream) else ('digits',):
             label = '%s: %s' % (system.__name__.replace('_', ' '), name)
             try:
                 with host.Work() as work:

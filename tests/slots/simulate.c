@@ -13,6 +13,7 @@
 #include "blobs.h"
 #include "flash.h"
 #include "inlay_blob.h"
+#include "trailers.h"
 
 enum { BAD = 3 }; /* a version that is whole, but never confirmed */
 
@@ -100,6 +101,9 @@ static void boot(Life *life)
     flash_reset(&life->flash);
     if (inlay_slots_open(&life->slots))
         bad(life, "open fails");
+    const char *fault = trailers_fault(&life->flash, &life->slots, life->blobs);
+    if (fault)
+        bad(life, fault);
     const int version = version_in_use(life);
     tell(life, life->slots.trial ? "try" : "use", version);
     if (life->slots.trial)

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: 0BSD
+ * A device of Zephyr: its weights lie in a partition of the flash map, new ones come over the
+ * console: their length in 4 bytes, the lowest first, then a blob or a delta. */
+#include <zephyr/device.h>
+#include <zephyr/drivers/uart.h>
+#include <zephyr/kernel.h>
+#include <zephyr/sys/printk.h>
+
+#include "flash_area.h"
+
+/* A partition that no pointer reaches. Where it is in the memory map, leave this out and give
+ * model_device_weights() the address of its first byte. */
+#define MODEL_DEVICE_COPIES
+#include "model_device.h"
+
+/* The partition's label in the devicetree. */
+#ifndef WEIGHTS_PARTITION
+#define WEIGHTS_PARTITION storage_partition
+#endif
+
+static inlay_slots slots;
+static flash_partition partition;
+static uint32_t left; /* bytes of the download that are to come */
+
+static unsigned char next_byte(void)
+{
+    unsigned char byte;
+    while (uart_poll_in(DEVICE_DT_GET(DT_CHOSEN(zephyr_console)), &byte))
+        k_yield();
+    return byte;
+}
+
+static int32_t read_download(void *context, void *to, uint32_t n)
+{
+    unsigned char *bytes = (unsigned char *)to;
+    uint32_t i;
+    (void)context;
+    n = n < left ? n : left;
+    left -= n;
+    for (i = 0; i < n; i++)
+        bytes[i] = next_byte();
+    return (int32_t)n;
+}
+
+static void download(void)
+{
+    int i;
+    left = 0;
+    for (i = 0; i < 4; i++)
+        left |= (uint32_t)next_byte() << 8 * i;
+    printk("download %d\n", model_device_update(&slots, 0, read_download, NULL));
+    while (left) {
+        left--;
+        (void)next_byte();
+    }
+}
+
+/* Weights on trial stay where their golden bytes come out. */
+static void use(void)
+{
+#if MODEL_WEIGHTS_STREAM
+    inlay_source source;
+    const inlay_source *weights = &source;
+    int error = model_device_weights(&slots, &source);
+#else
+    const void *weights;
+    int error = model_device_weights(&slots, NULL, &weights);
+#endif
+    if (!error)
+        error = model_device_run(weights);
+    printk("slot %d, trial %d, error %d\n", slots.active, slots.trial, error);
+    if (!error && slots.trial && model_device_golden(&slots, weights))
+        error = inlay_slots_confirm(&slots);
+    if (slots.trial)
+        printk("not good: the old ones come back\n");
+}
+
+int main(void)
+{
+    int error = flash_partition_open(&partition, FIXED_PARTITION_ID(WEIGHTS_PARTITION));
+    if (error) {
+        printk("no partition: %d\n", error);
+        return error;
+    }
+    model_device_slots(&slots, &partition.flash, partition.size);
+    for (;;) { /* what a reset does, or a download that is complete */
+        error = inlay_slots_open(&slots);
+        if (error) {
+            printk("no slots: %d\n", error);
+            return error;
+        }
+        if (slots.active != INLAY_SLOTS_NONE)
+            use();
+        else
+            printk("no weights yet\n");
+        if (!slots.trial) /* else the next inlay_slots_open() goes back to the old ones */
+            download();
+    }
+}
