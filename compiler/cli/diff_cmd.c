@@ -10,19 +10,13 @@
 #include "cli/json_print.h"
 #include "cli/manifest_file.h"
 #include "cli/options.h"
+#include "emit/html_diff.h"
 #include "emit/manifest.h"
-
-/* A figure of one name in both manifests; 0 where it is not. */
-typedef struct Change {
-    const char *name;
-    int64_t before;
-    int64_t after;
-} Change;
 
 typedef struct Changes {
     Arena *arena;
     Map place; /* of a name in the list, plus 1 */
-    VEC(Change) change;
+    ChangeList change;
 } Changes;
 
 static int64_t number_at(const json_t *object, const char *outer,
@@ -124,6 +118,7 @@ static Changes totals(Arena *arena, json_t *const manifest[2])
         const json_t *one = manifest[i];
         const bool after = i == 1;
         add(&changes, "arena", number_at(one, "arena", "size"), after);
+        add(&changes, "RAM", number_at(one, "ram", "total"), after);
         add(&changes, "weights", number_at(one, "weights", "size"), after);
         add(&changes, "MACs", number_at(one, "totals", "macs"), after);
         add(&changes, "steps", number_at(one, "totals", "steps"), after);
@@ -158,6 +153,51 @@ static json_t *changes_json(Arena *arena, const Changes *changes)
     return list;
 }
 
+/* ---- the page ---- */
+
+static DiffSide side_of(Arena *arena, const json_t *manifest)
+{
+    const json_t *steps = json_object_get(manifest, "steps");
+    const char *name = json_string_value(json_object_get(manifest, "name"));
+    DiffSide side = { .name = name ? name : "" };
+    for (size_t i = 0; i < json_array_size(steps); i++)
+        VEC_PUSH(arena, &side.live,
+                 number_at(json_array_get(steps, i), NULL, "live_bytes"));
+    return side;
+}
+
+static void print_page(Pieces *to, Arena *arena, json_t *const manifest[2],
+                       const Changes changes[PARTS])
+{
+    const DiffSide side[2] = { side_of(arena, manifest[0]),
+                               side_of(arena, manifest[1]) };
+    const Changes all = totals(arena, manifest);
+    DiffPart part[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        part[i] = (DiffPart){ parts[i].title, changes[i].change };
+    const Text page = html_diff(arena, side, &all.change, part + 1, PARTS - 1);
+    pieces_put(to, page.at, page.n);
+}
+
+static void print_json(Pieces *to, Arena *arena, const Changes changes[PARTS])
+{
+    json_t *all = manifest_made(json_object());
+    for (int i = 0; i < PARTS; i++)
+        manifest_set(all, json_names[i], changes_json(arena, changes + i));
+    json_print(to, all);
+}
+
+static void print_text(Pieces *to, const Changes changes[PARTS])
+{
+    size_t changed = 0;
+    for (int i = 0; i < PARTS; i++) {
+        changed += changes[i].change.n;
+        print_changes(to, parts[i].title, changes + i);
+    }
+    if (!changed)
+        pieces_print(to, "no difference\n");
+}
+
 void cmd_diff(Compile *compile)
 {
     Arena *arena = &compile->arena;
@@ -165,22 +205,18 @@ void cmd_diff(Compile *compile)
     const Options *options = compile->options;
     json_t *const manifest[2] = { manifest_load(arena, options->manifest),
                                   manifest_load(arena, options->model) };
-    json_t *all = manifest_made(json_object());
-    size_t changed = 0;
+    Changes changes[PARTS];
     for (int i = 0; i < PARTS; i++) {
         const Part *part = parts + i;
-        Changes changes = part->list ? changes_of(arena, manifest, part->list,
-                                                  part->key, part->value)
-                                     : totals(arena, manifest);
-        settle(&changes);
-        changed += changes.change.n;
-        if (options->json)
-            manifest_set(all, json_names[i], changes_json(arena, &changes));
-        else
-            print_changes(to, part->title, &changes);
+        changes[i] = part->list ? changes_of(arena, manifest, part->list,
+                                             part->key, part->value)
+                                : totals(arena, manifest);
+        settle(changes + i);
     }
-    if (options->json)
-        json_print(to, all);
-    else if (!changed)
-        pieces_print(to, "no difference\n");
+    if (options->html)
+        print_page(to, arena, manifest, changes);
+    else if (options->json)
+        print_json(to, arena, changes);
+    else
+        print_text(to, changes);
 }

@@ -329,8 +329,9 @@ static const OptionRow options[] = {
     FLAG("csv", 0, ON(COMPILE) | ON(ANALYZE), csv,
          "the arena's map in MiniMalloc's form: analyze prints it, compile "
          "writes NAME.csv"),
-    FLAG("html", 0, ON(COMPILE) | ON(ANALYZE), html,
-         "the report to look at: analyze prints it, compile writes NAME.html"),
+    FLAG("html", 0, ON(COMPILE) | ON(ANALYZE) | ON(DIFF), html,
+         "the report to look at: analyze and diff print it, compile writes "
+         "NAME.html"),
     FLAG("json", 'j',
          ON(ANALYZE) | ON(COMPILE) | ON(CHECK) | ON(DIFF) | ON(STEPS) |
              ON(PROVE) | LISTS,
@@ -345,6 +346,7 @@ static const OptionRow options[] = {
 static const OptionRule rules[] = {
     { "analyze", "csv", "json", RULE_EXCLUDES, NULL },
     { "analyze", "html", "json", RULE_EXCLUDES, NULL },
+    { "diff", "html", "json", RULE_EXCLUDES, NULL },
     { "analyze", "csv", "html", RULE_EXCLUDES, NULL },
     { "analyze", "csv", "stats", RULE_EXCLUDES, NULL },
     { "analyze", "csv", "curve", RULE_EXCLUDES, NULL },

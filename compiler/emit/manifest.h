@@ -59,6 +59,8 @@ typedef struct ConstantUse {
     int operand;
 } ConstantUse;
 ConstantUse *constant_uses(const Program *program);
+/* What the kernel of its step calls it: "weights", "bias"; its step must be there. */
+const char *constant_role(const Program *program, const ConstantUse *use);
 
 /* Constant i: node, role, dtype, dims, place, at, bytes; of the code also crc32. */
 json_t *constant_facts(const Program *program, const ConstantUse *uses,

@@ -39,7 +39,7 @@ ConstantUse *constant_uses(const Program *program)
 }
 
 /* What the kernel calls the operand. */
-static const char *role_of(const Program *program, const ConstantUse *use)
+const char *constant_role(const Program *program, const ConstantUse *use)
 {
     Arena *arena = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(arena);
@@ -101,7 +101,7 @@ static void put_use(json_t *object, const Program *program,
     if (!step)
         return;
     set_number(object, "step", (uint64_t)step->index);
-    set_text(object, "role", role_of(program, use));
+    set_text(object, "role", constant_role(program, use));
 }
 
 static const char *place_of(const Program *program, const WeightSlot *slot)

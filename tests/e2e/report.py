@@ -21,15 +21,16 @@ HOSTILE = '"></title><script>document.title="taken"</script><img src=x onerror=a
 
 
 def chain(nodes, name):
-    """Of convolutions and sums, every name made with name(i)."""
-    made, names = [], ['x']
+    """Of convolutions, each with weights of its own, and sums, every name made with name(i)."""
+    made, names, weights = [], ['x'], []
     for i in range(nodes):
         out = name(i)
-        made.append(make_node('Conv', [names[-1], 'w'], [out], 'n' + out, pads=[1, 1, 1, 1]) if i % 3 == 0 else
+        if i % 3 == 0:
+            weights.append(make_tensor(name(i) + '.w', F32, [2, 2, 3, 3], struct.pack('<36f', *[i + k / 36 for k in range(36)])))
+        made.append(make_node('Conv', [names[-1], name(i) + '.w'], [out], 'n' + out, pads=[1, 1, 1, 1]) if i % 3 == 0 else
                     make_node('Softmax', [names[-1]], [out], 'n' + out) if i % 3 == 1 else make_node('Add', [names[-1], names[-2]], [out], 'n' + out))
         names.append(out)
-    weight = make_tensor('w', F32, [2, 2, 3, 3], struct.pack('<36f', *[i / 36 for i in range(36)]))
-    return make_model(made, [make_value('x', F32, [1, 2, 8, 8])], [make_value(names[-1], F32, [1, 2, 8, 8])], [weight])
+    return make_model(made, [make_value('x', F32, [1, 2, 8, 8])], [make_value(names[-1], F32, [1, 2, 8, 8])], weights)
 
 
 class Page(html.parser.HTMLParser):
@@ -70,7 +71,7 @@ def check_page(t, name, text, steps, blocks):
     outward = [v for k, v in page.attributes if k in ('src', 'href', 'action', 'data') or k.startswith('on')]
     t.ok(name + ': nothing is fetched and no attribute is code', not outward and 'http' not in re.sub(r'http-equiv', '', text), outward)
     t.ok(name + ': one script, under a policy that names its hash', page.tags.count('script') == 1 and re.search(r"default-src 'none'.*script-src 'sha256-[\w+/]{43}='", text))
-    t.ok(name + ': a line per step, a rectangle per block', len(re.search('<table id="steps">.*?</table>', text, re.S).group(0).split('<tr><td>')) == steps + 1 and text.count('<rect class=') == blocks)
+    t.ok(name + ': a line per step, a rectangle per block', len(re.search('<table id="steps">.*?</table>', text, re.S).group(0).split('<tr><td>')) == steps + 1 and re.search('<svg id="map".*?</svg>', text, re.S).group(0).count('<rect class=') == blocks)
 
 
 def png_size(path):
