@@ -16,7 +16,7 @@ import tap
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, '..', '..')
 UNIT = os.path.join(HERE, 'unit')
-CORES = {'m3': [[]], 'm4': [[]], 'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
+CORES = {'m0': [[]], 'm3': [[]], 'm4': [[]], 'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
 
 
 def build(core, work, source, flags):

@@ -439,6 +439,21 @@ static void free_net(Net *n)
 
 /* ---- the run ---- */
 
+/* All rows in the walking direction: each by a call of its own, or those up to one and the rest. */
+static void run_rows(const inlay_step *s, void *const *base, int32_t rows)
+{
+    const int32_t middle = (int32_t)rnd((uint32_t)rows + 1);
+    const bool singly = rnd(2);
+    for (int32_t done = 0, n; done < rows; done += n) {
+        const int32_t left = rows - done;
+        n = done < middle ? middle - done : left;
+        if (singly)
+            n = 1;
+        s->run(base, s, s->backward ? left - n : done,
+               s->backward ? left : done + n);
+    }
+}
+
 static void run(Net *n)
 {
     inlay_qpacked_params *p = &n->p;
@@ -471,11 +486,9 @@ static void run(Net *n)
     inlay_kernel *kernel =
         n->depthwise ? inlay_qdwconv_packed : inlay_qconv_packed;
     const inlay_step s = { kernel, p, ref, rows, n->backward };
-    const int32_t middle = (int32_t)rnd((uint32_t)rows + 1);
     if (each_zero)
         p->zw = 99; /* each channel has its own */
-    kernel(base, &s, n->backward ? middle : 0, n->backward ? rows : middle);
-    kernel(base, &s, n->backward ? 0 : middle, n->backward ? middle : rows);
+    run_rows(&s, base, rows);
 }
 
 static void check_element(const Net *n, size_t at, int32_t sum, int o)
