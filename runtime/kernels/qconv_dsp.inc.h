@@ -171,42 +171,24 @@ static inline void inlay_qwiden_taps(const inlay_qpairs *job,
     inlay_qwiden_zero(&job->tile, after * (ic / 4), to, step);
 }
 
-/* Bytes [k, k + 4) of a row of the window, of which those of [from, end) exist; x: byte `from`. */
-static inline uint32_t inlay_qclipped_four(const uint8_t *x, int32_t k,
-                                           int32_t from, int32_t end,
-                                           uint32_t zero)
+/* Bytes [at, at + 4) of a row of `bytes` bytes, at least four; zero points for what is outside. */
+static inline uint32_t inlay_qrow_four(const uint8_t *row, ptrdiff_t at,
+                                       ptrdiff_t bytes, uint32_t zero)
 {
-    uint32_t v = 0;
-    int32_t i;
-    for (i = k + 3; i >= k; i--)
-        v = v << 8 | (i >= from && i < end ? x[i - from] : zero);
-    return v;
-}
-
-/* Others in one piece; what fills the last four is 0. */
-static inline void inlay_qwiden_piece(const inlay_qpairs *job,
-                                      const inlay_qtaps *taps, const uint8_t *x,
-                                      uint32_t *to, int32_t step)
-{
-    const inlay_qtile *t = &job->tile;
-    const uint32_t mask = inlay_qmask(t);
-    const int32_t ic = job->params->ic;
-    const int32_t run = job->params->kw * ic;
-    const int32_t from = taps->from * ic;
-    const int32_t end = from + taps->n * ic;
-    const uint32_t zero = (uint32_t)((t->zero + t->minus) ^ t->flip);
-    int32_t k;
-    for (k = 0; k < run; k += 4, to += 2 * step) {
-        uint32_t v;
-        if (k >= from && k + 4 <= end)
-            v = inlay_word(x + k - from);
-        else
-            v = inlay_qclipped_four(x, k, from, end, zero);
-        v ^= mask;
-        if (run - k < 4)
-            v &= UINT32_MAX >> (32 - 8 * (run - k));
-        inlay_qwiden_four(v, to, step);
+    const ptrdiff_t last = bytes - 4;
+    ptrdiff_t beside; /* by so many bytes it lies beside the row */
+    if (at < 0) {
+        beside = -at;
+        if (beside >= 4)
+            return zero;
+        return inlay_word(row) << 8 * beside | zero >> (32 - 8 * beside);
     }
+    if (at <= last)
+        return inlay_word(row + at);
+    beside = at - last;
+    if (beside >= 4)
+        return zero;
+    return inlay_word(row + last) >> 8 * beside | zero << (32 - 8 * beside);
 }
 
 /* Others, number by number. */
@@ -256,13 +238,77 @@ static inline void inlay_qwiden_row(const inlay_qpairs *job,
         inlay_qwiden_run(x + taps->at, run, inlay_qmask(&job->tile), to, step);
     else if (p->ic % 4 == 0)
         inlay_qwiden_taps(job, taps, x + taps->at, to, step);
-    else if (taps->one)
-        inlay_qwiden_piece(job, taps, x + taps->at, to, step);
     else
         inlay_qwiden_each(job, taps, x + taps->at, to, step);
 }
 
 /* ---- windows ---- */
+
+/* Do rows lie in one piece that is not of whole fours, and have one four at least? */
+static inline int inlay_qwiden_is_piece(const inlay_qpairs *job)
+{
+    const inlay_qpacked_params *p = job->params;
+    return p->ic % 4 && p->dw * job->step->ref[1].pix == p->ic &&
+           p->iw * p->ic >= 4;
+}
+
+/* Of each of such rows the same bytes, from `at` on: a row of the window. */
+typedef struct inlay_qpiece {
+    int32_t at, run;
+    int32_t bytes; /* of the row */
+    uint32_t zero; /* four zero points */
+    uint32_t mask;
+} inlay_qpiece;
+
+static inline inlay_qpiece inlay_qpiece_of(const inlay_qpairs *job, int32_t c)
+{
+    const inlay_qpacked_params *p = job->params;
+    const inlay_qtile *t = &job->tile;
+    const int32_t zero = (t->zero + t->minus) ^ t->flip;
+    inlay_qpiece piece;
+    piece.at = (c * p->sw - p->pw) * p->ic;
+    piece.run = p->kw * p->ic;
+    piece.bytes = p->iw * p->ic;
+    piece.zero = (uint32_t)(zero & 255) * UINT32_C(0x01010101);
+    piece.mask = inlay_qmask(t);
+    return piece;
+}
+
+/* x: the row; NULL: there is none. What fills the last four is 0. Returns where the next goes. */
+INLAY_INLINE uint32_t *inlay_qwiden_piece(const inlay_qpiece *of,
+                                          const uint8_t *x, uint32_t *to,
+                                          int32_t step)
+{
+    int32_t k;
+    for (k = 0; k < of->run; k += 4, to += 2 * step) {
+        uint32_t v = of->zero;
+        if (x)
+            v = inlay_qrow_four(x, of->at + k, of->bytes, v);
+        v ^= of->mask;
+        if (of->run - k < 4)
+            v &= UINT32_MAX >> (32 - 8 * (of->run - k));
+        inlay_qwiden_four(v, to, step);
+    }
+    return to;
+}
+
+/* The window of any pixel of such rows. */
+static inline void inlay_qwiden_pieces(const inlay_qpairs *job,
+                                       const inlay_qspot *spot, uint32_t *to,
+                                       int32_t step)
+{
+    const inlay_qpacked_params *p = job->params;
+    const inlay_qpiece piece = inlay_qpiece_of(job, spot->c);
+    const inlay_qrow *row = spot->row;
+    int32_t d, h;
+    for (d = 0; d < p->kd; d++)
+        for (h = 0; h < p->kh; h++) {
+            const uint8_t *x =
+                inlay_qimage_row(job->base, job->step, row->image,
+                                 row->plane + d * p->dd, row->row + h * p->dh);
+            to = inlay_qwiden_piece(&piece, x, to, step);
+        }
+}
 
 /* The window of any pixel. */
 static inline void inlay_qwiden_any(const inlay_qpairs *job,
@@ -274,6 +320,10 @@ static inline void inlay_qwiden_any(const inlay_qpairs *job,
     const inlay_qtaps taps = inlay_qtaps_at(job, spot->c, group);
     const int32_t next = inlay_up4(p->kw * p->ic) / 2 * step;
     int32_t d, h;
+    if (inlay_qwiden_is_piece(job)) {
+        inlay_qwiden_pieces(job, spot, to, step);
+        return;
+    }
     for (d = 0; d < p->kd; d++)
         for (h = 0; h < p->kh; h++, to += next)
             inlay_qwiden_row(job, &taps,

@@ -186,7 +186,6 @@ static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    memset(tile, 0, sizeof *tile);
     tile->flip = params->flip;
     tile->minus = params->minus;
     tile->zero = inlay_qpacked_zero(base, step);
@@ -195,6 +194,7 @@ static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
     tile->deep = params->deep;
     tile->width = params->width;
     tile->channels = params->oc;
+    tile->begin = 0;
     tile->end = params->oc;
     tile->bias = (const int32_t *)inlay_at(base, step, 3);
     tile->zw = (const int32_t *)inlay_at(base, step, 5);

@@ -84,6 +84,7 @@ typedef struct inlay_qcolumns {
     ptrdiff_t pix, next;
     int32_t rows;
     int32_t before, pairs, after; /* alone, two by two, alone */
+    ptrdiff_t bytes; /* from the first pair to the last one's end */
 } inlay_qcolumns;
 
 INLAY_INLINE inlay_qcolumns inlay_qcolumns_of(const inlay_qplanes *planes,
@@ -99,6 +100,7 @@ INLAY_INLINE inlay_qcolumns inlay_qcolumns_of(const inlay_qplanes *planes,
     columns.before = e % 2;
     columns.pairs = (n - columns.before) / 2;
     columns.after = (n - columns.before) % 2;
+    columns.bytes = 2 * columns.pairs * columns.pix;
     return columns;
 }
 

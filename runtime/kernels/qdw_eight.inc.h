@@ -9,7 +9,7 @@
 #ifndef INLAY_QDW_EIGHT_H
 #define INLAY_QDW_EIGHT_H
 
-enum { INLAY_MVE_TAPS = 9 };
+enum { INLAY_MVE_TAPS = 9, INLAY_MVE_WINDOW = 12 };
 
 /* What eight channels have: weights, and what becomes of their sums. */
 typedef struct inlay_mve_eight_channels {
@@ -32,6 +32,13 @@ typedef struct inlay_mve_eights {
 } inlay_mve_eights;
 
 /* ---- rows of x ---- */
+
+/* Is there row r of x in the plane of the windows? */
+static inline int inlay_mve_eights_has(const inlay_mve_eights *of, int32_t r)
+{
+    const int32_t plane = of->lines.begun.plane;
+    return plane >= 0 && plane < of->params->id && r >= 0 && r < of->params->ih;
+}
 
 /* A row, from the first column inside x on; NULL: there is none. */
 INLAY_APART void inlay_mve_eights_lay(const inlay_mve_eights *of,
@@ -70,11 +77,34 @@ INLAY_INLINE void inlay_mve_eights_rows(const inlay_mve_eights *of,
         place = place < 2 ? place + 1 : 0;
         if (h < fresh.h || h >= fresh.end)
             continue;
-        if (r < 0 || r >= params->ih)
-            inlay_mve_eights_lay(of, NULL, to);
-        else
+        if (inlay_mve_eights_has(of, r))
             inlay_mve_eights_lay(of, inlay_qdw_ring_at(&of->x, r) + channel,
                                  to);
+        else
+            inlay_mve_eights_lay(of, NULL, to);
+    }
+}
+
+/* Rows of a window, eight channels from `channel` on. Zero points lie beside them and in place of
+ * rows that do not exist. */
+INLAY_APART void inlay_mve_eights_window(const inlay_mve_eights *of,
+                                         const uint8_t *const *line,
+                                         int32_t channel)
+{
+    const uint16x8_t flip = vdupq_n_u16((uint16_t)(of->params->flip ^ 128));
+    const ptrdiff_t pix = of->job->step->ref[1].pix;
+    const ptrdiff_t next = of->row;
+    const int32_t inside = of->span.n;
+    uint8_t *first = of->scratch + of->span.before * INLAY_QDEEP_LANES;
+    int32_t h, i;
+    for (h = 0; h < 3; h++, first += next) {
+        const uint8_t *x = line[h];
+        uint8_t *to = first;
+        if (!x)
+            continue;
+        x += channel;
+        for (i = inside; i > 0; i--, to += INLAY_QDEEP_LANES, x += pix)
+            vstrbq_u16(to, veorq_u16(vldrbq_u16(x), flip));
     }
 }
 
@@ -87,16 +117,17 @@ static inline int inlay_mve_eights_begin(const inlay_mve_eights *of,
                                          inlay_mve_eight_channels *to)
 {
     const inlay_qtile *tile = &of->job->of;
-    const int32_t high = inlay_qdeep_high(of->params);
-    const int32_t window = 3 * high;
-    const int8_t *w = tile->weights + channel * window;
-    const uint16x8_t lane = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)window);
+    const int8_t *w = tile->weights + channel * INLAY_MVE_WINDOW;
+    const uint16x8_t lane = vmulq_n_u16(vidupq_n_u16(0, 1), INLAY_MVE_WINDOW);
     int16x8_t least = vdupq_n_s16(0);
-    int32_t k;
-    for (k = 0; k < INLAY_MVE_TAPS; k++) {
-        const int8_t *tap = w + k % 3 * high + k / 3;
+    int32_t h, k;
+    INLAY_UNROLL
+    for (h = 0; h < 3; h++)
+        INLAY_UNROLL
+    for (k = 0; k < 3; k++) {
+        const int8_t *tap = w + k * (INLAY_MVE_WINDOW / 3) + h;
         const int16x8_t v = vldrbq_gather_offset_s16(tap, lane);
-        vstrbq_s16(to->w[k], v);
+        vstrbq_s16(to->w[3 * h + k], v);
         least = vminq_s16(least, v);
     }
     to->start = vld2q_s32(tile->bias + channel);
@@ -352,6 +383,17 @@ static inline void inlay_mve_eights_set(inlay_mve_eights *of)
     of->y = inlay_qdw_ring_of(of->job, 0, of->lines.r, of->c * of->job->of.ys);
 }
 
+/* A row of y. */
+static inline void inlay_mve_eights_row(const inlay_mve_eights *of,
+                                        const inlay_mve_eight_channels *own,
+                                        const uint8_t *const *rows, uint8_t *y)
+{
+    if (of->params->sw == 1)
+        inlay_mve_eight_near(of, own, rows, y);
+    else
+        inlay_mve_eight_far(of, own, rows, y);
+}
+
 /* All rows of eight channels. */
 static inline void inlay_mve_eights_lines(const inlay_mve_eights *of,
                                           int32_t channel,
@@ -363,10 +405,7 @@ static inline void inlay_mve_eights_lines(const inlay_mve_eights *of,
         uint8_t *y = inlay_qdw_ring_at(&of->y, walk.y) + channel;
         const uint8_t *rows[3];
         inlay_mve_eights_rows(of, channel, &walk, rows);
-        if (of->params->sw == 1)
-            inlay_mve_eight_near(of, own, rows, y);
-        else
-            inlay_mve_eight_far(of, own, rows, y);
+        inlay_mve_eights_row(of, own, rows, y);
         inlay_qdw_walk_on(&walk);
     }
 }
@@ -388,11 +427,11 @@ INLAY_APART void inlay_mve_eights_other(const inlay_mve_eights *of,
     }
 }
 
-static inline void inlay_mve_eights_tile(inlay_mve_eights *of)
+/* Some rows. */
+static inline void inlay_mve_eights_many(const inlay_mve_eights *of)
 {
     const int32_t channels = of->job->of.channels;
     int32_t channel;
-    inlay_mve_eights_set(of);
     for (channel = 0; channel < channels; channel += INLAY_QDEEP_LANES) {
         inlay_mve_eight_channels own;
         if (channels - channel >= INLAY_QDEEP_LANES &&
@@ -400,6 +439,43 @@ static inline void inlay_mve_eights_tile(inlay_mve_eights *of)
             inlay_mve_eights_lines(of, channel, &own);
         else
             inlay_mve_eights_other(of, channel);
+    }
+}
+
+/* Zero points in all rows of the window. */
+static inline void inlay_mve_eights_clear(const inlay_mve_eights *of)
+{
+    int32_t h;
+    for (h = 0; h < 3; h++)
+        inlay_mve_eights_lay(of, NULL, of->scratch + h * of->row);
+}
+
+/* One row: where those of x lie is the same for all channels. */
+static inline void inlay_mve_eights_single(const inlay_mve_eights *of)
+{
+    const inlay_qpacked_params *params = of->params;
+    const int32_t channels = of->job->of.channels;
+    uint8_t *const y = inlay_qdw_ring_at(&of->y, 0);
+    const uint8_t *line[3], *rows[3];
+    int32_t channel, h;
+    for (h = 0; h < 3; h++) {
+        const int32_t r = of->lines.begun.row + h * params->dh;
+        rows[h] = of->scratch + h * of->row;
+        line[h] = NULL;
+        if (inlay_mve_eights_has(of, r))
+            line[h] = inlay_qdw_ring_at(&of->x, r);
+    }
+    inlay_mve_eights_clear(of);
+    for (channel = 0; channel < channels; channel += INLAY_QDEEP_LANES) {
+        inlay_mve_eight_channels own;
+        if (channels - channel >= INLAY_QDEEP_LANES &&
+            inlay_mve_eights_begin(of, channel, &own)) {
+            inlay_mve_eights_window(of, line, channel);
+            inlay_mve_eights_row(of, &own, rows, y + channel);
+        } else {
+            inlay_mve_eights_other(of, channel);
+            inlay_mve_eights_clear(of);
+        }
     }
 }
 
@@ -422,7 +498,11 @@ static inline void inlay_mve_eights_all(const inlay_qdw *job, int32_t r0,
             const int32_t left = of.params->ow - column;
             of.n = left < chunk ? left : chunk;
             of.c = job->step->backward ? left - of.n : column;
-            inlay_mve_eights_tile(&of);
+            inlay_mve_eights_set(&of);
+            if (of.lines.n == 1)
+                inlay_mve_eights_single(&of);
+            else
+                inlay_mve_eights_many(&of);
         }
     }
 }

@@ -26,6 +26,7 @@ typedef struct inlay_qown {
     int32_t c, n;
     int32_t columns;      /* of the windows */
     int32_t from, inside; /* those that lie in x */
+    inlay_qroom room;     /* of sums of nine products */
     inlay_qfixed fixed;
     int16_t number[INLAY_QOWN_COLUMNS * INLAY_QOWN_PLACES];
 } inlay_qown;
@@ -38,14 +39,18 @@ INLAY_INLINE int16_t *inlay_qown_outside(int16_t *to, int32_t n, int16_t zero)
     return to;
 }
 
+INLAY_INLINE int16_t inlay_qown_number(const inlay_qtile *of, uint8_t byte,
+                                       int sign)
+{
+    return sign ? (int8_t)byte : (int16_t)((byte ^ of->flip) - of->minus);
+}
+
 /* A row: its first column inside x; NULL: there is none. */
 INLAY_APART void inlay_qown_lay(const inlay_qown *own, const uint8_t *x,
                                 int16_t *to)
 {
     const inlay_qtile *of = &own->job->of;
     const ptrdiff_t pix = own->job->step->ref[1].pix;
-    const int32_t flip = of->flip;
-    const int32_t minus = of->minus;
     const int16_t zero = (int16_t)of->zero;
     const int32_t columns = own->columns;
     const int32_t from = own->from;
@@ -56,8 +61,45 @@ INLAY_APART void inlay_qown_lay(const inlay_qown *own, const uint8_t *x,
     }
     to = inlay_qown_outside(to, from, zero);
     for (; n > 0; n--, to += INLAY_QOWN_PLACES, x += pix)
-        *to = (int16_t)((*x ^ flip) - minus);
+        *to = inlay_qown_number(of, *x, 0);
     inlay_qown_outside(to, columns - from - own->inside, zero);
+}
+
+/* Three rows, columns inside x. */
+INLAY_INLINE void inlay_qown_three(const inlay_qown *own,
+                                   const uint8_t *const *line, int32_t channel,
+                                   int16_t *to, int sign)
+{
+    const inlay_qtile *of = &own->job->of;
+    const ptrdiff_t pix = own->job->step->ref[1].pix;
+    const uint8_t *a = line[0] + channel;
+    const uint8_t *b = line[1] + channel;
+    const uint8_t *c = line[2] + channel;
+    int16_t *const end = to + own->inside * INLAY_QOWN_PLACES;
+    ptrdiff_t at = 0;
+    for (; to < end; to += INLAY_QOWN_PLACES, at += pix) {
+        to[0] = inlay_qown_number(of, a[at], sign);
+        to[1] = inlay_qown_number(of, b[at], sign);
+        to[2] = inlay_qown_number(of, c[at], sign);
+    }
+}
+
+/* The rows of a window. Zero points lie beside them and in place
+ * of those that do not exist. */
+INLAY_APART void inlay_qown_window(inlay_qown *own, const uint8_t *const *line,
+                                   int32_t channel)
+{
+    const inlay_qtile *of = &own->job->of;
+    int16_t *const to = own->number + own->from * INLAY_QOWN_PLACES;
+    int32_t h;
+    if (!line[0] || !line[1] || !line[2])
+        for (h = 0; h < 3; h++)
+            inlay_qown_lay(own, line[h] ? line[h] + channel : NULL,
+                           own->number + h);
+    else if (of->flip == 128 && of->minus == 128)
+        inlay_qown_three(own, line, channel, to, 1);
+    else
+        inlay_qown_three(own, line, channel, to, 0);
 }
 
 /* The rows of a window. */
@@ -138,13 +180,18 @@ INLAY_APART void inlay_qown_sums(const int16_t *x, ptrdiff_t step,
 static inline void inlay_qown_begin(inlay_qown *own, int32_t channel)
 {
     inlay_qdw *job = own->job;
+    const inlay_qresult *result = &job->of.result;
     inlay_qfixed *fixed = &own->fixed;
-    inlay_qdw_block(job, channel, 1);
-    fixed->n = 1;
-    fixed->scale = job->scale;
-    fixed->suits = 0;
-    if (INLAY_QSOFT)
-        fixed->suits = inlay_qfixed_set(fixed, &job->of.result, 9, job->start);
+    int32_t start = job->of.bias[channel];
+    if (job->of.sums) {
+        const int32_t off = inlay_wrap_mul(job->of.zero, job->of.sums[channel]);
+        start = inlay_wrap_add(start, -off);
+    }
+    job->start[0] = start;
+    if (result->kind != INLAY_QOUT_I32)
+        inlay_qscales(result, channel, 1, job->scale);
+    fixed->suits =
+        own->room.most && inlay_qfixed_take(fixed, &own->room, &start);
 }
 
 /* Results of the row's pixels. */
@@ -190,6 +237,42 @@ static inline void inlay_qown_channel(inlay_qown *own, int32_t channel)
     }
 }
 
+/* The rows of x under the window of one row of y: their first column inside; NULL: there is none.
+ * Zero points are laid in place of all numbers. */
+static inline void inlay_qown_lines(inlay_qown *own, const uint8_t **line)
+{
+    const inlay_qpacked_params *params = own->params;
+    int32_t r = own->lines.begun.row;
+    int32_t h;
+    for (h = 0; h < 3; h++, r += params->dh) {
+        line[h] = NULL;
+        if (r >= 0 && r < params->ih && own->inside)
+            line[h] = inlay_qdw_ring_at(&own->x, r);
+        inlay_qown_lay(own, NULL, own->number + h);
+    }
+}
+
+/* One row, all channels: where rows of x lie is the same for each. */
+static inline void inlay_qown_single(inlay_qown *own)
+{
+    const inlay_qpacked_params *params = own->params;
+    const inlay_qresult *result = &own->job->of.result;
+    const int8_t *w = own->job->of.weights;
+    const ptrdiff_t step = params->sw * INLAY_QOWN_PLACES;
+    void *const y = inlay_qdw_ring_at(&own->y, 0);
+    const uint8_t *line[3];
+    int32_t channel;
+    inlay_qown_lines(own, line);
+    for (channel = 0; channel < params->groups; channel++) {
+        int32_t sum[INLAY_QOWN_PIXELS];
+        inlay_qown_begin(own, channel);
+        inlay_qown_window(own, line, channel);
+        inlay_qown_sums(own->number, step, w + channel, params->groups, 0, sum,
+                        own->n);
+        inlay_qown_end(own, channel, sum, inlay_qplace(result, y, channel));
+    }
+}
+
 static inline int inlay_qown_suits(const inlay_qdw *job)
 {
     const inlay_qpacked_params *params =
@@ -220,26 +303,40 @@ static inline void inlay_qown_set(inlay_qown *own)
                                               own->c * job->of.ys);
 }
 
+/* Some columns of some rows. */
+static inline void inlay_qown_tile(inlay_qown *own)
+{
+    int32_t channel;
+    inlay_qown_set(own);
+    if (own->lines.n == 1) {
+        inlay_qown_single(own);
+        return;
+    }
+    for (channel = 0; channel < own->params->groups; channel++)
+        inlay_qown_channel(own, channel);
+}
+
 /* Rows [r0, r1) of y. */
 static inline void inlay_qown_all(inlay_qdw *job, int32_t r0, int32_t r1)
 {
-    int32_t most, done, column, channel, chunk;
+    int32_t most, done, column, chunk;
     inlay_qown own;
     own.job = job;
     own.params = (const inlay_qpacked_params *)job->step->params;
+    own.room = inlay_qroom_of(&job->of.result, 9);
+    own.fixed.n = 1;
+    own.fixed.scale = job->scale;
     most = inlay_qdw_most(job, r1 - r0, INLAY_QOWN_PIXELS);
-    chunk = most > 1 || inlay_qpacked_apart(job->base, job->step)
-                ? (int32_t)INLAY_QOWN_PIXELS
-                : (int32_t)INLAY_QPIXELS;
+    chunk = INLAY_QOWN_PIXELS;
+    if (most == 1 && !inlay_qpacked_apart(job->base, job->step))
+        chunk = INLAY_QPIXELS;
     for (done = 0; done < r1 - r0; done += own.lines.n) {
         own.lines = inlay_qdw_lines_of(job, r0, r1, done, most);
         for (column = 0; column < own.params->ow; column += own.n) {
             const int32_t left = own.params->ow - column;
             own.n = left < chunk ? left : chunk;
             own.c = job->step->backward ? left - own.n : column;
-            inlay_qown_set(&own);
-            for (channel = 0; channel < own.params->groups; channel++)
-                inlay_qown_channel(&own, channel);
+            inlay_qown_tile(&own);
         }
     }
 }

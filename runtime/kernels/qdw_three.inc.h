@@ -13,22 +13,21 @@
 #ifndef INLAY_QDW_THREE_H
 #define INLAY_QDW_THREE_H
 
-/* What lies in scratch of a channel beside its numbers: weights, what its sums begin with. */
+/* What lies in scratch of a channel beside its numbers: what its sums are multiplied with and begin
+ * with, weights. */
 typedef struct inlay_qthree_channel {
-    uint32_t w[10];
-    int32_t start;
     float scale;
+    int32_t start;
+    uint32_t w[10];
 } inlay_qthree_channel;
-
-enum { INLAY_QTHREE_NEXT = sizeof(inlay_qthree_channel) / sizeof(uint32_t) };
 
 /* What becomes of the sums of a channel. */
 typedef struct inlay_qthree_result {
     int32_t zero, flip;
     ptrdiff_t ys;
-    int32_t words; /* of numbers up to the last two pixels */
+    int32_t bytes; /* of numbers up to the last two pixels */
     int32_t odd;   /* one pixel more */
-    /* from where a channel's numbers end to those of the next */
+    /* bytes from where a channel's numbers and results end to those of the next */
     ptrdiff_t x_first;
     ptrdiff_t y_first;
 } inlay_qthree_result;
@@ -46,24 +45,41 @@ typedef struct inlay_qthree {
 /* ---- numbers and weights ---- */
 
 /* A row of numbers of four channels at x. */
-INLAY_APART void inlay_qthree_line(const inlay_qcolumns *columns,
-                                   const uint8_t *x, uint32_t *to)
+INLAY_INLINE void inlay_qthree_line(const inlay_qcolumns *columns,
+                                    const uint8_t *x, uint32_t *to)
 {
     const uint32_t mask = columns->mask;
     const ptrdiff_t pix = columns->pix;
     const ptrdiff_t next = columns->next;
-    const uint8_t *end = x + 2 * columns->pairs * pix;
+    const uint8_t *end;
     if (columns->before) {
         inlay_qplane_two(columns->zero, inlay_word(x) ^ mask, to, next);
         x += pix;
-        end += pix;
         to += 3;
     }
-    for (; x < end; x += 2 * pix, to += 3)
+    for (end = x + columns->bytes; x < end; x += 2 * pix, to += 3)
         inlay_qplane_two(inlay_word(x) ^ mask, inlay_word(x + pix) ^ mask, to,
                          next);
     if (columns->after)
         inlay_qplane_two(inlay_word(x) ^ mask, columns->zero, to, next);
+}
+
+INLAY_APART void inlay_qthree_fresh(const inlay_qcolumns *columns,
+                                    const uint8_t *x, uint32_t *to)
+{
+    inlay_qthree_line(columns, x, to);
+}
+
+/* The rows of a window; NULL: zero points lie in its place already. */
+INLAY_APART void inlay_qthree_window(const inlay_qcolumns *columns,
+                                     const uint8_t *const *line,
+                                     int32_t channel, uint32_t *to)
+{
+    const inlay_qcolumns own = *columns;
+    int32_t h;
+    for (h = 0; h < 3; h++)
+        if (line[h])
+            inlay_qthree_line(&own, line[h] + channel, to + h);
 }
 
 /* A row of zero points. */
@@ -90,33 +106,71 @@ INLAY_INLINE void inlay_qthree_numbers(const inlay_qthree *three,
         if (r < 0 || r >= params->ih)
             inlay_qthree_beside(planes, place);
         else if (three->has)
-            inlay_qthree_line(&three->columns,
-                              inlay_qdw_ring_at(&three->x, r) + channel,
-                              three->numbers + place);
+            inlay_qthree_fresh(&three->columns,
+                               inlay_qdw_ring_at(&three->x, r) + channel,
+                               three->numbers + place);
     }
 }
 
-/* Four channels: their weights, rows 0 1 2 0 1, and the rest. */
+/* The taps a, b, c of four channels, which lie side by side, as words (a, b) and (b, c) of each
+ * channel: row h of the weights in its record. e, f, g: taps of the channels 0 and 2, then a, b, c
+ * those of 1 and 3. */
+#define INLAY_Q3_TAPS01 "ldr %[a], [%[w]]\nldr %[b], [%[w], %[all]]\n"
+#define INLAY_Q3_TAP2 "add %[w], %[w], %[all], lsl #1\nldr %[c], [%[w]]\n"
+#define INLAY_Q3_ALL_TAPS INLAY_Q3_TAPS01 INLAY_Q3_TAP2 "add %[w], %[all]\n"
+#define INLAY_Q3_WIDEN(e, a) "sxtb16 %[" e "], %[" a "]\n"
+#define INLAY_Q3_ODD(a) "sxtb16 %[" a "], %[" a "], ror #8\n"
+#define INLAY_Q3_EVENS1 INLAY_Q3_WIDEN("e", "a") INLAY_Q3_WIDEN("f", "b")
+#define INLAY_Q3_EVENS INLAY_Q3_EVENS1 INLAY_Q3_WIDEN("g", "c")
+#define INLAY_Q3_ODDS INLAY_Q3_ODD("a") INLAY_Q3_ODD("b") INLAY_Q3_ODD("c")
+#define INLAY_Q3_LOW(p, a, b) "pkhbt %[" p "], %[" a "], %[" b "], lsl #16\n"
+#define INLAY_Q3_HIGH(p, a, b) "pkhtb %[" p "], %[" b "], %[" a "], asr #16\n"
+#define INLAY_Q3_WORDS(at) "strd %[p], %[q], [%[to], #" at "]\n"
+#define INLAY_Q3_EVEN(half) half("p", "e", "f") half("q", "f", "g")
+#define INLAY_Q3_UNEVEN(half) half("p", "a", "b") half("q", "b", "c")
+#define INLAY_Q3_PUT_0(at) INLAY_Q3_EVEN(INLAY_Q3_LOW) INLAY_Q3_WORDS(at)
+#define INLAY_Q3_PUT_1(at) INLAY_Q3_UNEVEN(INLAY_Q3_LOW) INLAY_Q3_WORDS(at)
+#define INLAY_Q3_PUT_2(at) INLAY_Q3_EVEN(INLAY_Q3_HIGH) INLAY_Q3_WORDS(at)
+#define INLAY_Q3_PUT_3(at) INLAY_Q3_UNEVEN(INLAY_Q3_HIGH) INLAY_Q3_WORDS(at)
+#define INLAY_Q3_KEEP_01(at) INLAY_Q3_PUT_0(at) INLAY_Q3_PUT_1(at "+48")
+#define INLAY_Q3_KEEP_23(at) INLAY_Q3_PUT_2(at) INLAY_Q3_PUT_3(at "+48")
+#define INLAY_Q3_SPLIT INLAY_Q3_ALL_TAPS INLAY_Q3_EVENS INLAY_Q3_ODDS
+#define INLAY_Q3_KEEP(at) INLAY_Q3_KEEP_01(at) INLAY_Q3_KEEP_23(at "+96")
+#define INLAY_Q3_ROW(at) INLAY_Q3_SPLIT INLAY_Q3_KEEP(at)
+#define INLAY_Q3_ROWS INLAY_Q3_ROW("8") INLAY_Q3_ROW("16") INLAY_Q3_ROW("24")
+#define INLAY_Q3_HALVES INLAY_QTEMP(e), INLAY_QTEMP(f), INLAY_QTEMP(g)
+#define INLAY_Q3_BYTES3 INLAY_QTEMP(a), INLAY_QTEMP(b), INLAY_QTEMP(c)
+
+INLAY_INLINE void inlay_qthree_weights(const int8_t *w, ptrdiff_t all,
+                                       inlay_qthree_channel *to)
+{
+    uint32_t a, b, c, e, f, g, p, q;
+    __asm__ volatile(INLAY_Q3_ROWS
+                     : INLAY_Q3_BYTES3, INLAY_Q3_HALVES, INLAY_QTEMP2(p, q),
+                       INLAY_QIO(w)
+                     : [all] "r"(all), [to] "r"(to)
+                     : "memory");
+}
+
+/* Four channels: their weights, rows 0 1 2, and 0 1 again if rows of numbers turn, and the rest. */
 static inline void inlay_qthree_channels(const inlay_qthree *three,
-                                         int32_t channel)
+                                         int32_t channel, int turns)
 {
     const inlay_qtile *of = &three->planes->job->of;
-    const ptrdiff_t all = three->planes->params->groups;
-    const int8_t *w = of->weights + channel;
+    const int32_t *start = of->bias + channel;
+    const ptrdiff_t each = of->result.each != 0;
+    const float *scale = of->result.scale + each * channel;
     inlay_qthree_channel *const to = three->channels;
-    uint32_t *word = to->w;
-    int32_t h, i;
-    for (h = 0; h < 3; h++, w += 3 * all, word += 2) {
-        const uint32_t middle = inlay_word(w + all);
-        inlay_qplane_two(inlay_word(w), middle, word, INLAY_QTHREE_NEXT);
-        inlay_qplane_two(middle, inlay_word(w + 2 * all), word + 1,
-                         INLAY_QTHREE_NEXT);
-    }
+    int32_t i;
+    inlay_qthree_weights(of->weights + channel, three->planes->params->groups,
+                         to);
+    INLAY_UNROLL
     for (i = 0; i < 4; i++) {
-        memcpy(to[i].w + 6, to[i].w, 4 * sizeof *word);
-        to[i].start = of->bias[channel + i];
-        to[i].scale = of->result.scale[of->result.each ? channel + i : 0];
+        to[i].scale = scale[each * i];
+        to[i].start = start[i];
     }
+    for (i = 0; turns && i < 4; i++)
+        memcpy(to[i].w + 6, to[i].w, 4 * sizeof *to->w);
 }
 
 /* ---- sums ---- */
@@ -152,91 +206,97 @@ static inline void inlay_qthree_channels(const inlay_qthree *three,
 #define INLAY_Q3_BOTH INLAY_Q3_NEXT INLAY_Q3_IN2("r2") INLAY_Q3_LAST
 #define INLAY_Q3_FAR INLAY_Q3_FIRST INLAY_Q3_BOTH
 
-/* Bytes of sums; s2, s3: what these begin with, s4: the zero point of y, s5: its flip, s6: bytes
- * from a pixel to the next, s7: where the numbers end. */
-#define INLAY_Q3_FLOAT "vcvt.f32.s32 s0, s0\nvmul.f32 s0, s0, %[scale]\n"
+/* Bytes of sums. s0, s1: sums on their way, s2: their scale, s3, s4: what they begin with, s5: the
+ * zero point of y, s6: its flip, s7: bytes from a pixel to the next, s8: where the numbers end. */
+#define INLAY_Q3_FLOAT "vcvt.f32.s32 s0, s0\nvmul.f32 s0, s0, s2\n"
 #define INLAY_Q3_ROUND INLAY_Q3_FLOAT "vcvtr.s32.f32 s0, s0\n"
-#define INLAY_Q3_FLOAT1 "vcvt.f32.s32 s1, s1\nvmul.f32 s1, s1, %[scale]\n"
+#define INLAY_Q3_FLOAT1 "vcvt.f32.s32 s1, s1\nvmul.f32 s1, s1, s2\n"
 #define INLAY_Q3_ROUND1 INLAY_Q3_FLOAT1 "vcvtr.s32.f32 s1, s1\n"
 #define INLAY_Q3_ROUNDS "vmov s0, s1, r2, r3\n" INLAY_Q3_ROUND INLAY_Q3_ROUND1
-#define INLAY_Q3_TAKE "vmov r2, r3, s0, s1\nvmov r4, r5, s4, s5\n"
+#define INLAY_Q3_TAKE "vmov r2, r3, s0, s1\nvmov r4, r5, s5, s6\n"
 #define INLAY_Q3_BYTE "qadd r2, r2, r4\nssat r2, #8, r2\neor r2, r2, r5\n"
 #define INLAY_Q3_BYTE1 "qadd r3, r3, r4\nssat r3, #8, r3\neor r3, r3, r5\n"
 #define INLAY_Q3_BYTES INLAY_Q3_TAKE INLAY_Q3_BYTE INLAY_Q3_BYTE1
-#define INLAY_Q3_PUT "vmov r4, r5, s6, s7\nstrb r2, [%[y]]\n"
+#define INLAY_Q3_PUT "vmov r4, r5, s7, s8\nstrb r2, [%[y]]\n"
 #define INLAY_Q3_PUT1 "strb r3, [%[y], r4]\nadd %[y], %[y], r4, lsl #1\n"
 #define INLAY_Q3_STORE INLAY_Q3_PUT INLAY_Q3_PUT1
 #define INLAY_Q3_RESULTS INLAY_Q3_ROUNDS INLAY_Q3_BYTES INLAY_Q3_STORE
 
-/* Pairs of pixels up to their end, then one if %[odd]. */
-#define INLAY_Q3_BEGIN "vmov.f32 s3, s2\nldm r8, {r8-r12, lr}\nvmov r5, s7\n"
-#define INLAY_Q3_UNTIL "2:\ncmp %[x], r5\nbne 1b\n"
-#define INLAY_Q3_WALK(sums) "1:\nvmov r2, r3, s2, s3\n" sums INLAY_Q3_RESULTS
-#define INLAY_Q3_PAIRS(sums) "b 2f\n" INLAY_Q3_WALK(sums) INLAY_Q3_UNTIL
-#define INLAY_Q3_IF "vmov r4, %[odd]\ncmp r4, #0\nbeq 3f\nvmov r2, s2\n"
+/* A channel after the other: s9: bytes from a record's first weight to that of the first row, s10:
+ * the record, s11: the last one's end. s12: bytes of numbers, s13: is there a pixel more, s14, s15:
+ * bytes to the next channel's numbers and results. */
+#define INLAY_Q3_RECORD "vmov r5, r4, s9, s10\nvldmia r4!, {s2, s3}\n"
+#define INLAY_Q3_WEIGHTS "add r5, r4\nldm r5, {r8-r12, lr}\nadds r4, #40\n"
+#define INLAY_Q3_TURN "vmov s10, r4\nvmov.f32 s4, s3\n"
+#define INLAY_Q3_END "vmov r5, s12\nadd r5, %[x]\nvmov s8, r5\n"
+#define INLAY_Q3_OPEN INLAY_Q3_RECORD INLAY_Q3_WEIGHTS INLAY_Q3_TURN
+#define INLAY_Q3_BEGIN "1:\n" INLAY_Q3_OPEN INLAY_Q3_END
+#define INLAY_Q3_NEXT_X "vmov r4, r5, s14, s15\nadd %[x], r4\nadd %[y], r5\n"
+#define INLAY_Q3_UNTIL "vmov r4, r5, s10, s11\ncmp r4, r5\nbne 1b\n"
+
+/* Pairs of pixels up to their end, then one if there is. */
+#define INLAY_Q3_ENTER "cmp %[x], r5\nbeq 3f\n2:\nvmov r2, r3, s3, s4\n"
+#define INLAY_Q3_AGAIN "cmp %[x], r5\nbne 2b\n3:\n"
+#define INLAY_Q3_WALK(sums) INLAY_Q3_ENTER sums INLAY_Q3_RESULTS INLAY_Q3_AGAIN
+#define INLAY_Q3_IF "vmov r4, s13\ncmp r4, #0\nbeq 4f\nvmov r2, s3\n"
 #define INLAY_Q3_SUM INLAY_Q3_IF INLAY_Q3_ONE "vmov s0, r2\n"
 #define INLAY_Q3_TAIL INLAY_Q3_SUM INLAY_Q3_ROUND INLAY_Q3_TAKE
-#define INLAY_Q3_REST INLAY_Q3_TAIL INLAY_Q3_BYTE "strb r2, [%[y]]\n3:\n"
-#define INLAY_Q3_ALL(sums) INLAY_Q3_BEGIN INLAY_Q3_PAIRS(sums) INLAY_Q3_REST
-#define INLAY_Q3_CORE "r2", "r3", "r4", "r5", "r6", "r9", "r10", "r11"
-#define INLAY_Q3_SINGLES "r12", "lr", "s0", "s1", "s3"
-#define INLAY_Q3_WALKED [x] "+r"(x), [y] "+r"(y), "+r"(w)
-#define INLAY_Q3_SET "t"(start), "t"(zero), "t"(flip), "t"(ys), "t"(end)
+#define INLAY_Q3_REST INLAY_Q3_TAIL INLAY_Q3_BYTE "strb r2, [%[y]]\n4:\n"
+#define INLAY_Q3_PIXELS(sums) INLAY_Q3_BEGIN INLAY_Q3_WALK(sums) INLAY_Q3_REST
+#define INLAY_Q3_ALL(sums) INLAY_Q3_PIXELS(sums) INLAY_Q3_NEXT_X INLAY_Q3_UNTIL
+#define INLAY_Q3_CORE "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11"
+#define INLAY_Q3_SINGLES "r12", "lr", "s0", "s1", "s2", "s3", "s4", "s8"
+#define INLAY_Q3_WALKED [x] "+r"(x), [y] "+r"(y), "+t"(record)
+#define INLAY_Q3_BYTES_OF "t"(zero), "t"(flip), "t"(ys), "t"(bytes), "t"(odd)
+#define INLAY_Q3_PLACES "t"(first), "t"(last), "t"(x_first), "t"(y_first)
+#define INLAY_Q3_SET INLAY_Q3_BYTES_OF, INLAY_Q3_PLACES
 #define INLAY_Q3_LOST INLAY_Q3_CORE, INLAY_Q3_SINGLES, "cc", "memory"
 
-/* All pixels of a channel; returns where its numbers end. */
-INLAY_INLINE const uint32_t *
-inlay_qthree_pixels(const inlay_qthree_result *r,
-                    const inlay_qthree_channel *channel, int32_t first,
-                    const uint32_t *x, uint8_t **to, int far)
-{
-    register const uint32_t *w __asm__("r8") = channel->w + first;
-    register int32_t start __asm__("s2") = channel->start;
-    register int32_t zero __asm__("s4") = r->zero;
-    register int32_t flip __asm__("s5") = r->flip;
-    register ptrdiff_t ys __asm__("s6") = r->ys;
-    register const uint32_t *end __asm__("s7") = x + r->words;
-    uint8_t *y = *to;
-    if (far)
-        __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_FAR)
-                         : INLAY_Q3_WALKED
-                         : [odd] "t"(r->odd), [scale] "t"(channel->scale),
-                           INLAY_Q3_SET
-                         : INLAY_Q3_LOST);
-    else
-        __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_NEAR)
-                         : INLAY_Q3_WALKED
-                         : [odd] "t"(r->odd), [scale] "t"(channel->scale),
-                           INLAY_Q3_SET
-                         : INLAY_Q3_LOST);
-    *to = y;
-    return x;
-}
-
-/* A row of y, four channels; first: their weight for the first row of numbers. */
-INLAY_INLINE void inlay_qthree_four(const inlay_qthree *three, int32_t first,
+/* A row of y, four channels; from: the weight for the first row of numbers. */
+INLAY_INLINE void inlay_qthree_four(const inlay_qthree *three, int32_t from,
                                     uint8_t *y, int far)
 {
     const inlay_qthree_result *r = &three->result;
     const uint32_t *x = (const uint32_t *)(const void *)three->planes->x;
-    const inlay_qthree_channel *channel = three->channels;
-    const inlay_qthree_channel *const end = channel + 4;
-    for (; channel < end; channel++) {
-        x = inlay_qthree_pixels(r, channel, first, x, &y, far);
-        x += r->x_first;
-        y += r->y_first;
-    }
+    register int32_t zero __asm__("s5") = r->zero;
+    register int32_t flip __asm__("s6") = r->flip;
+    register ptrdiff_t ys __asm__("s7") = r->ys;
+    register int32_t first __asm__("s9") = 4 * from;
+    register const void *record __asm__("s10") = three->channels;
+    register const void *last __asm__("s11") = three->channels + 4;
+    register int32_t bytes __asm__("s12") = r->bytes;
+    register int32_t odd __asm__("s13") = r->odd;
+    register ptrdiff_t x_first __asm__("s14") = r->x_first;
+    register ptrdiff_t y_first __asm__("s15") = r->y_first;
+    if (far)
+        __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_FAR)
+                         : INLAY_Q3_WALKED:INLAY_Q3_SET
+                         : INLAY_Q3_LOST);
+    else
+        __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_NEAR)
+                         : INLAY_Q3_WALKED:INLAY_Q3_SET
+                         : INLAY_Q3_LOST);
 }
 
-INLAY_APART void inlay_qthree_fours(const inlay_qthree *three, int32_t first,
+INLAY_APART void inlay_qthree_fours(const inlay_qthree *three, int32_t from,
                                     uint8_t *y)
 {
-    inlay_qthree_four(three, first, y, 0);
+    inlay_qthree_four(three, from, y, 0);
 }
-INLAY_APART void inlay_qthree_fours_far(const inlay_qthree *three,
-                                        int32_t first, uint8_t *y)
+INLAY_APART void inlay_qthree_fours_far(const inlay_qthree *three, int32_t from,
+                                        uint8_t *y)
 {
-    inlay_qthree_four(three, first, y, 1);
+    inlay_qthree_four(three, from, y, 1);
+}
+
+/* The same at the stride of the step. */
+static inline void inlay_qthree_row(const inlay_qthree *three, int32_t from,
+                                    uint8_t *y)
+{
+    if (three->planes->params->sw == 1)
+        inlay_qthree_fours(three, from, y);
+    else
+        inlay_qthree_fours_far(three, from, y);
 }
 
 /* ---- some columns of some rows ---- */
@@ -260,9 +320,9 @@ static inline void inlay_qthree_result_set(const inlay_qplanes *planes,
     r->zero = inlay_qsaturation_of(&of->result).zero;
     r->flip = of->result.lo + 128;
     r->ys = of->ys;
-    r->words = 3 * (planes->params->sw == 1 ? pixels / 2 : pixels);
+    r->bytes = 12 * (planes->params->sw == 1 ? pixels / 2 : pixels);
     r->odd = planes->n % 2;
-    r->x_first = planes->plane / 2 - r->words - 3 * r->odd;
+    r->x_first = 2 * planes->plane - r->bytes - 12 * r->odd;
     r->y_first = 1 - pixels * of->ys;
 }
 
@@ -295,16 +355,34 @@ static inline void inlay_qthree_rows(const inlay_qthree *three, int32_t channel)
     const inlay_qplanes *planes = three->planes;
     inlay_qdw_walk walk = inlay_qdw_walk_of(planes->job, &planes->lines);
     int32_t left;
-    inlay_qthree_channels(three, channel);
+    inlay_qthree_channels(three, channel, 1);
     for (left = planes->lines.n; left > 0; left--) {
-        const int32_t first = walk.turn ? 2 * (3 - walk.turn) : 0;
+        const int32_t from = walk.turn ? 2 * (3 - walk.turn) : 0;
         uint8_t *y = inlay_qdw_ring_at(&three->y, walk.y) + channel;
         inlay_qthree_numbers(three, channel, &walk);
-        if (planes->params->sw == 1)
-            inlay_qthree_fours(three, first, y);
-        else
-            inlay_qthree_fours_far(three, first, y);
+        inlay_qthree_row(three, from, y);
         inlay_qdw_walk_on(&walk);
+    }
+}
+
+/* One row, all fours of channels: where rows lie is the same for each. */
+static inline void inlay_qthree_single(const inlay_qthree *three, int32_t whole)
+{
+    const inlay_qplanes *planes = three->planes;
+    const inlay_qpacked_params *params = planes->params;
+    uint8_t *const y = inlay_qdw_ring_at(&three->y, 0);
+    const uint8_t *line[3];
+    int32_t channel, h;
+    for (h = 0; h < 3; h++) {
+        const int32_t r = planes->lines.begun.row + h * params->dh;
+        line[h] = NULL;
+        if (three->has && r >= 0 && r < params->ih)
+            line[h] = inlay_qdw_ring_at(&three->x, r);
+    }
+    for (channel = 0; channel < whole; channel += 4) {
+        inlay_qthree_channels(three, channel, 0);
+        inlay_qthree_window(&three->columns, line, channel, three->numbers);
+        inlay_qthree_row(three, 0, y + channel);
     }
 }
 
@@ -318,6 +396,10 @@ static inline int32_t inlay_qplanes_three(const inlay_qplanes *planes)
         return 0;
     inlay_qthree_set(planes, &three);
     inlay_qplanes_fill(planes);
+    if (planes->lines.n == 1) {
+        inlay_qthree_single(&three, whole);
+        return whole;
+    }
     for (channel = 0; channel < whole; channel += 4)
         inlay_qthree_rows(&three, channel);
     return whole;

@@ -270,7 +270,6 @@ static inline void inlay_qdw_begin(void *const *base, const inlay_step *step,
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
     inlay_qtile *of = &job->of;
-    memset(job, 0, sizeof *job);
     job->step = step;
     job->base = base;
     inlay_qpacked_tile(base, step, of);

@@ -137,28 +137,47 @@ static inline int32_t inlay_qfixed_by(float scale, int32_t up)
     return (int32_t)(exponent < 0 ? digits >> -exponent : digits << exponent);
 }
 
-/* Factors for sums of `taps` products of bytes and of what is in `start`: 2^up times these has 32
- * bits. 0: there are none. */
+/* Sums of `taps` products of bytes and of what they begin with: 2^up times what is below `most` has
+ * 32 bits. 0: there are no such factors. */
+typedef struct inlay_qroom {
+    int32_t up, most;
+} inlay_qroom;
+
+static inline inlay_qroom inlay_qroom_of(const inlay_qresult *result,
+                                         ptrdiff_t taps)
+{
+    inlay_qroom room = { 7, 1 << 23 };
+    for (; room.most >> 15 < taps && room.up > 0; room.up--)
+        room.most *= 2;
+    if (!INLAY_QSOFT || room.most >> 15 < taps ||
+        (result->kind != INLAY_QOUT_U8 && result->kind != INLAY_QOUT_I8))
+        room.most = 0;
+    return room;
+}
+
+/* Factors for channels whose sums begin with `start`. 0: there are none. */
+static inline int inlay_qfixed_take(inlay_qfixed *fixed,
+                                    const inlay_qroom *room,
+                                    const int32_t *start)
+{
+    const int32_t most = room->most;
+    int32_t i;
+    fixed->up = room->up;
+    for (i = 0; i < fixed->n; i++) {
+        fixed->by[i] = inlay_qfixed_by(fixed->scale[i], room->up);
+        if (!fixed->by[i] || start[i] >= most || start[i] <= -most)
+            return 0;
+    }
+    return 1;
+}
+
+/* The same of sums of `taps` products. */
 static inline int inlay_qfixed_set(inlay_qfixed *fixed,
                                    const inlay_qresult *result, ptrdiff_t taps,
                                    const int32_t *start)
 {
-    int32_t up = 7;
-    int32_t most = 1 << 23; /* of a sum */
-    int32_t i;
-    if (result->kind != INLAY_QOUT_U8 && result->kind != INLAY_QOUT_I8)
-        return 0;
-    for (; most >> 15 < taps && up > 0; up--)
-        most *= 2;
-    if (most >> 15 < taps)
-        return 0;
-    for (i = 0; i < fixed->n; i++) {
-        fixed->by[i] = inlay_qfixed_by(fixed->scale[i], up);
-        if (!fixed->by[i] || start[i] >= most || start[i] <= -most)
-            return 0;
-    }
-    fixed->up = up;
-    return 1;
+    const inlay_qroom room = inlay_qroom_of(result, taps);
+    return room.most && inlay_qfixed_take(fixed, &room, start);
 }
 
 /* The byte of a sum of channel i by floats, above the least. */

@@ -465,17 +465,47 @@ static inline int inlay_qavgpool(void *const *base, const inlay_step *s,
     return inlay_pool_rows(base, s, r0, r1, 1, inlay_qavgpool_pixel);
 }
 
-/* Adds a row of x to n sums of channels. */
-INLAY_INLINE void inlay_qsum_row(const inlay_globalpool_params *p,
-                                 const uint8_t *x, ptrdiff_t pix, int32_t n,
-                                 int32_t flip, int32_t *y)
+/* The number of a byte; flip: 128 if it has a sign, else 0. */
+INLAY_INLINE int32_t inlay_qsum_number(uint8_t byte, int32_t flip)
 {
-    int32_t sum[INLAY_QSTEP_BLOCK];
-    int32_t i, c;
+    return flip ? (int8_t)byte : byte;
+}
+
+#if INLAY_QL > 1
+enum { INLAY_QSUM_BLOCK = INLAY_QSTEP_BLOCK };
+#else
+enum { INLAY_QSUM_BLOCK = 4 };
+#endif
+
+/* Adds a pixel of x to n sums of channels; block: there are as many as a block has. */
+INLAY_INLINE void inlay_qsum_pixel(const uint8_t *x, int32_t n, int block,
+                                   int32_t flip, int32_t *sum)
+{
+    int32_t c;
+#if INLAY_QL == 1
+    if (block) {
+        INLAY_UNROLL
+        for (c = 0; c < INLAY_QSUM_BLOCK; c++)
+            sum[c] += inlay_qsum_number(x[c], flip);
+        return;
+    }
+#else
+    (void)block;
+#endif
+    for (c = 0; c < n; c++)
+        sum[c] += inlay_qsum_number(x[c], flip);
+}
+
+/* The same of a row. */
+INLAY_INLINE void inlay_qsum_row(const inlay_globalpool_params *p,
+                                 const uint8_t *x, int32_t pix, int32_t n,
+                                 int block, int32_t flip, int32_t *y)
+{
+    int32_t sum[INLAY_QSUM_BLOCK];
+    int32_t i;
     memcpy(sum, y, (size_t)n * sizeof *sum);
-    for (i = 0; i < p->width; i++, x += pix)
-        for (c = 0; c < n; c++)
-            sum[c] += (x[c] ^ flip) - flip;
+    for (i = p->width; i > 0; i--, x += pix)
+        inlay_qsum_pixel(x, n, block, flip, sum);
     memcpy(y, sum, (size_t)n * sizeof *sum);
 }
 
@@ -485,18 +515,17 @@ INLAY_INLINE int inlay_qsum(void *const *base, const inlay_step *s, int32_t r0,
 {
     const inlay_globalpool_params *p =
         (const inlay_globalpool_params *)s->params;
-    const ptrdiff_t pix = s->ref[1].pix;
+    const int32_t pix = s->ref[1].pix;
     int32_t c;
     for (; r0 < r1; r0++) {
         const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r0);
         int32_t *y = (int32_t *)inlay_row(base, s, 0, r0 / p->rows);
         if (r0 % p->rows == 0)
             memset(y, 0, (size_t)p->channels * sizeof *y);
-        for (c = 0; c + INLAY_QSTEP_BLOCK <= p->channels;
-             c += INLAY_QSTEP_BLOCK)
-            inlay_qsum_row(p, x + c, pix, INLAY_QSTEP_BLOCK, flip, y + c);
+        for (c = 0; c + INLAY_QSUM_BLOCK <= p->channels; c += INLAY_QSUM_BLOCK)
+            inlay_qsum_row(p, x + c, pix, INLAY_QSUM_BLOCK, 1, flip, y + c);
         if (c < p->channels)
-            inlay_qsum_row(p, x + c, pix, p->channels - c, flip, y + c);
+            inlay_qsum_row(p, x + c, pix, p->channels - c, 0, flip, y + c);
     }
     return 0;
 }

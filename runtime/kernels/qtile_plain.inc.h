@@ -93,10 +93,100 @@ INLAY_INLINE void inlay_qthumb_unsigned(const uint8_t *x, const uint8_t *y,
 }
 #endif
 
+/* ---- Thumb-1 (Cortex-M0): most instructions have eight registers, in which compilers would keep
+ * the sums. Here these are in the others, to which can be added ---- */
+
+#if !defined __thumb__ || defined __thumb2__
+#define INLAY_QTHUMB1 0
+#elif defined __OPTIMIZE__ && !defined __clang__
+#define INLAY_QTHUMB1 1
+#else
+#define INLAY_QTHUMB1 0
+#endif
+
+#if INLAY_QTHUMB1
+/* Fours of numbers from x up to `end`, at least one, by weights of four channels; their sums. */
+typedef struct inlay_qthumb1 {
+    const uint8_t *x, *end;
+    const int8_t *w;
+    int32_t step; /* bytes of weights from a four to the next */
+    int32_t sum[4];
+} inlay_qthumb1;
+
+/* r0: x, r1 to r4: weights of the channels, r5: the tap, r6: its number, r7: a product, r8 to r11:
+ * sums, r12: the step, lr: the structure. */
+#define INLAY_Q1_PRODUCT(w) "ldrsb r7, [" w ", r5]\nmuls r7, r6\n"
+#define INLAY_Q1_ADD(w, sum) INLAY_Q1_PRODUCT(w) "add " sum ", r7\n"
+#define INLAY_Q1_ADDS01 INLAY_Q1_ADD("r1", "r8") INLAY_Q1_ADD("r2", "r9")
+#define INLAY_Q1_ADDS23 INLAY_Q1_ADD("r3", "r10") INLAY_Q1_ADD("r4", "r11")
+#define INLAY_Q1_NUMBER(load, k) "movs r5, #" k "\n" load " r6, [r0, r5]\n"
+#define INLAY_Q1_ADDS INLAY_Q1_ADDS01 INLAY_Q1_ADDS23
+#define INLAY_Q1_TAP(load, k) INLAY_Q1_NUMBER(load, k) INLAY_Q1_ADDS
+#define INLAY_Q1_TAPS01(load) INLAY_Q1_TAP(load, "0") INLAY_Q1_TAP(load, "1")
+#define INLAY_Q1_TAPS23(load) INLAY_Q1_TAP(load, "2") INLAY_Q1_TAP(load, "3")
+#define INLAY_Q1_FOUR(load) "1:\n" INLAY_Q1_TAPS01(load) INLAY_Q1_TAPS23(load)
+#define INLAY_Q1_NEXT01 "add r1, r12\nadd r2, r12\nadds r0, #4\n"
+#define INLAY_Q1_NEXT23 "add r3, r12\nadd r4, r12\nmov r7, lr\n"
+#define INLAY_Q1_NEXT INLAY_Q1_NEXT01 INLAY_Q1_NEXT23
+#define INLAY_Q1_UNTIL "ldr r7, [r7, #4]\ncmp r0, r7\nbne 1b\n"
+#define INLAY_Q1_LOOP(load) INLAY_Q1_FOUR(load) INLAY_Q1_NEXT INLAY_Q1_UNTIL
+#define INLAY_Q1_TAKE(at, sum) "ldr r2, [r0, #" at "]\nmov " sum ", r2\n"
+#define INLAY_Q1_TAKE01 INLAY_Q1_TAKE("16", "r8") INLAY_Q1_TAKE("20", "r9")
+#define INLAY_Q1_TAKE23 INLAY_Q1_TAKE("24", "r10") INLAY_Q1_TAKE("28", "r11")
+#define INLAY_Q1_STEP "mov lr, r0\nldr r2, [r0, #12]\nmov r12, r2\n"
+#define INLAY_Q1_W01 "ldr r1, [r0, #8]\nadds r2, r1, #4\n"
+#define INLAY_Q1_W INLAY_Q1_W01 "adds r3, r2, #4\nadds r4, r3, #4\n"
+#define INLAY_Q1_BEGIN01 INLAY_Q1_STEP INLAY_Q1_TAKE01 INLAY_Q1_TAKE23
+#define INLAY_Q1_BEGIN INLAY_Q1_BEGIN01 INLAY_Q1_W "ldr r0, [r0]\n"
+#define INLAY_Q1_PUT(at, sum) "mov r2, " sum "\nstr r2, [r0, #" at "]\n"
+#define INLAY_Q1_PUT01 INLAY_Q1_PUT("16", "r8") INLAY_Q1_PUT("20", "r9")
+#define INLAY_Q1_PUT23 INLAY_Q1_PUT("24", "r10") INLAY_Q1_PUT("28", "r11")
+#define INLAY_Q1_END "mov r0, lr\n" INLAY_Q1_PUT01 INLAY_Q1_PUT23
+#define INLAY_Q1_HEAD ".syntax unified\n" INLAY_Q1_BEGIN
+#define INLAY_Q1_ALL(load) INLAY_Q1_HEAD INLAY_Q1_LOOP(load) INLAY_Q1_END
+#define INLAY_Q1_LOW "r1", "r2", "r3", "r4", "r5", "r6", "r7"
+#define INLAY_Q1_LOST INLAY_Q1_LOW, "r8", "r9", "r10", "r11", "r12", "lr"
+
+/* Numbers with their sign, and without. */
+INLAY_APART void inlay_qthumb1_signed(inlay_qthumb1 *job)
+{
+    register inlay_qthumb1 *of __asm__("r0") = job;
+    __asm__ volatile(INLAY_Q1_ALL("ldrsb")
+                     : "+l"(of)
+                     :
+                     : INLAY_Q1_LOST, "cc", "memory");
+}
+INLAY_APART void inlay_qthumb1_unsigned(inlay_qthumb1 *job)
+{
+    register inlay_qthumb1 *of __asm__("r0") = job;
+    __asm__ volatile(INLAY_Q1_ALL("ldrb")
+                     : "+l"(of)
+                     :
+                     : INLAY_Q1_LOST, "cc", "memory");
+}
+
+INLAY_INLINE void inlay_qthumb1_pixel(const uint8_t *x, const uint8_t *end,
+                                      const int8_t *w, int32_t step,
+                                      int32_t *sum, inlay_qsign sign)
+{
+    inlay_qthumb1 job;
+    job.x = x;
+    job.end = end;
+    job.w = w;
+    job.step = step;
+    memcpy(job.sum, sum, sizeof job.sum);
+    if (sign == INLAY_QSIGNED)
+        inlay_qthumb1_signed(&job);
+    else
+        inlay_qthumb1_unsigned(&job);
+    memcpy(sum, job.sum, sizeof job.sum);
+}
+#endif
+
 /* ---- C ---- */
 
 /* Channels that go through a window together: their sums shall stay in registers. */
-#if defined __thumb__ && !INLAY_QTHUMB
+#if defined __thumb__ && !INLAY_QTHUMB && !INLAY_QTHUMB1
 enum { INLAY_QLANES = 2 };
 #else
 enum { INLAY_QLANES = 4 };
@@ -149,6 +239,14 @@ INLAY_INLINE void inlay_qplain_fours(const inlay_qtile *tile, const uint8_t *x,
             inlay_qthumb_signed(x, next, end, w, step, sum);
         else
             inlay_qthumb_unsigned(x, next, end, w, step, sum);
+        return;
+    }
+#endif
+#if INLAY_QTHUMB1
+    if (x < end) {
+        inlay_qthumb1_pixel(x, end, w, step, sum, sign);
+        if (two)
+            inlay_qthumb1_pixel(next, end + tile->xs, w, step, sum + 4, sign);
         return;
     }
 #endif
@@ -350,6 +448,7 @@ INLAY_INLINE void inlay_qplain_end(const inlay_qtile *tile,
 INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
                               inlay_qgroup *group)
 {
+    const inlay_qroom room = inlay_qroom_of(&tile->result, tile->taps);
     inlay_qplain_from from;
     int32_t p, i;
     from.first = inlay_qplain_suits(tile) ? inlay_qwindow(tile, 0, 0) : NULL;
@@ -358,9 +457,8 @@ INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
         from.start = group->start + i;
         fixed.n = group->n - i < 4 ? group->n - i : 4;
         fixed.scale = group->scale + i;
-        fixed.suits =
-            INLAY_QSOFT && !call->x_sum &&
-            inlay_qfixed_set(&fixed, &tile->result, tile->taps, from.start);
+        fixed.suits = room.most && !call->x_sum &&
+                      inlay_qfixed_take(&fixed, &room, from.start);
         for (p = 0; p < call->pixels; p += 2) {
             const int two = p + 1 < call->pixels;
             int32_t sum[8];
