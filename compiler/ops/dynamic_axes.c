@@ -321,13 +321,19 @@ bool axes_one_hot(const Node *node, int k, int *to)
     return k == 0;
 }
 
-/* Conv, pools, and BatchNormalization by its constants: images, each by itself. */
+/* Conv, pools: images, each by itself. */
 bool axes_images(const Node *node, int k, int *to)
 {
     const int rank = rank_of(node, k);
     for (int a = 0; a < rank; a++)
         to[a] = a ? -1 : 0;
-    return k == 0 && !node_int(node, "training_mode", 0);
+    return k == 0;
+}
+
+/* By its constants, not by the images of the batch. */
+bool axes_batchnorm(const Node *node, int k, int *to)
+{
+    return !batchnorm_trains(node) && axes_images(node, k, to);
 }
 
 /* Expand: axes that the shape leaves as they are. */

@@ -158,9 +158,16 @@ static bool apply_constants(Lower *lower, Node *node, double epsilon)
     return true;
 }
 
-static bool is_training(const Node *node)
+bool batchnorm_trains(const Node *node)
 {
-    return node->op->since >= 14 && node_int(node, "training_mode", 0);
+    if (node->op->since >= 14)
+        return node_int(node, "training_mode", 0);
+    if (node->op->since < 7)
+        return false;
+    for (int i = 1; i < node->n_out; i++)
+        if (node->out[i])
+            return true;
+    return false;
 }
 
 /* Old meanings that are not those of inference. */
@@ -203,11 +210,23 @@ static void check_channels(const Node *node)
     }
 }
 
+/* Further results are statistics of a batch. The last two of old models are for the backward pass,
+ * and frameworks do not agree on what they hold. */
+static void check_training_outputs(const Node *node)
+{
+    const int known = batchnorm_trains(node) ? 3 : 1;
+    for (int i = known; i < node->n_out; i++)
+        if (node->out[i] && node->out[i]->uses)
+            fail_node(node, STATUS_UNSUPPORTED,
+                      "export the model for inference",
+                      "gives statistics of training (result %d)", i);
+}
+
 void infer_batchnorm(Node *node)
 {
     const DType statistics = node->in[3]->dtype;
     like_first(node);
-    if (is_training(node) && node->in[3]->dtype != statistics)
+    if (batchnorm_trains(node) && node->in[3]->dtype != statistics)
         fail_node(node, STATUS_UNSUPPORTED, "export the model for inference",
                   "trains statistics of type %s over %s",
                   dtype_name(statistics), dtype_name(node_type(node)));
@@ -215,14 +234,9 @@ void infer_batchnorm(Node *node)
     check_batchnorm(node);
     check_channels(node);
     const Shape *mean = infer_shape(node, 3);
-    const bool training = is_training(node);
-    for (int i = 1; i < node->n_out; i++)
-        if (node->out[i] && !training)
-            fail_node(node, STATUS_UNSUPPORTED,
-                      "export the model for inference",
-                      "gives training outputs");
-    infer_out(node, 1, node->in[3]->dtype, *mean);
-    infer_out(node, 2, node->in[4]->dtype, *mean);
+    check_training_outputs(node);
+    for (int i = 1; i < 5; i++)
+        infer_out(node, i, node->in[i < 3 ? i + 2 : 3]->dtype, *mean);
 }
 
 /* running = running * momentum + current * (1 - momentum) */
@@ -276,7 +290,7 @@ void lower_batchnorm(Lower *lower, Node *node)
 {
     const double epsilon = node_double(node, "epsilon", 1e-5f);
     const bool is_empty = !tensor_count(node->out[0]);
-    if (is_empty && !is_training(node))
+    if (is_empty && !batchnorm_trains(node))
         return;
     const DType type = node_type(node);
     for (int i = 1; i < 5; i++) {
@@ -286,7 +300,7 @@ void lower_batchnorm(Lower *lower, Node *node)
                       "operands of types %s and %s", dtype_name(type),
                       dtype_name(other));
     }
-    if (is_training(node))
+    if (batchnorm_trains(node))
         lower_batchnorm_training(lower, node, epsilon);
     else if (!apply_constants(lower, node, epsilon))
         apply_statistics(lower, node, node->in[3], node->in[4], epsilon);

@@ -74,8 +74,9 @@ bool steps_global_pool(const Node *node, int k, int axis, Stepping *steps)
 
 bool steps_batchnorm(const Node *node, int k, int axis, Stepping *steps)
 {
-    const bool one = node->n_out == 1 || !node->out[1] || !node->out[1]->uses;
-    return k == 0 && one && axis != CHANNELS && stays(steps, axis);
+    if (batchnorm_trains(node))
+        return false;
+    return k == 0 && axis != CHANNELS && stays(steps, axis);
 }
 
 /* Over the whole image of a batch. */

@@ -66,7 +66,7 @@ static Node *norm_of(const Tensor *tensor)
     if (!node || node->dead || tensor->uses != 1 || tensor->dtype != DT_F32 ||
         node_attr(node, "act") || !node_is(node, "BatchNormalization"))
         return NULL;
-    if (node_int(node, "training_mode", 0))
+    if (batchnorm_trains(node))
         return NULL;
     for (int i = 1; i < 5; i++)
         if (!node->in[i]->value)

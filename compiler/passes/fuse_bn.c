@@ -80,9 +80,7 @@ static bool is_constant_batchnorm(const Node *node, int64_t channels)
     for (int i = 1; i <= 4; i++)
         if (!constant_vector(node, i, channels))
             return false;
-    if (node->n_out < 2)
-        return true;
-    return !node_out(node, 1) && !node_int(node, "training_mode", 0);
+    return !batchnorm_trains(node);
 }
 
 /* With room for both vectors. */
