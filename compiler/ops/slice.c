@@ -20,6 +20,19 @@ static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
     return i64_max(lo, i64_min(v, hi));
 }
 
+/* "To the end", however long the axis is, as models say it. ONNX Runtime takes it backwards as well,
+ * where a clamped end would leave nothing. */
+static bool is_far_end(int64_t end)
+{
+    return end == INT32_MAX || end == INT64_MAX;
+}
+
+/* How many elements from start down to end, which is left out. */
+static int64_t steps_back(int64_t start, int64_t end, int64_t step)
+{
+    return start > end ? i64_ceil_div(start - end, -step) : 0;
+}
+
 static void slice_axis(const Node *node, SliceSpec *sp, int axis, int64_t size,
                        int64_t start, int64_t end, int64_t step)
 {
@@ -29,7 +42,9 @@ static void slice_axis(const Node *node, SliceSpec *sp, int axis, int64_t size,
         step = -INT64_MAX;
     if (start < 0)
         start += size;
-    if (end < 0)
+    if (step < 0 && is_far_end(end))
+        end = -1;
+    else if (end < 0)
         end += size;
     if (step > 0) {
         start = clamp(start, 0, size);
@@ -38,7 +53,7 @@ static void slice_axis(const Node *node, SliceSpec *sp, int axis, int64_t size,
     } else {
         start = clamp(start, 0, size - 1);
         end = clamp(end, -1, size - 1);
-        sp->count[axis] = start > end ? i64_ceil_div(start - end, -step) : 0;
+        sp->count[axis] = size ? steps_back(start, end, step) : 0;
     }
     sp->start[axis] = start;
     sp->step[axis] = sp->count[axis] > 1 ? step : 1;
