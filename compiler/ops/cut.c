@@ -107,6 +107,20 @@ int cut_norm(const Node *node, int axis, int k)
     return node->in[k]->shape.rank > rank - first ? CUT_NEVER : CUT_WHOLE;
 }
 
+/* Each channel by itself; by its constants each image and pixel. */
+int cut_batchnorm(const Node *node, int axis, int k)
+{
+    const int rank = node->in[0]->shape.rank;
+    const bool is_channel = axis == 1;
+    if (axis >= rank || rank < 2 || node->channels_last)
+        return CUT_NEVER;
+    if (!is_channel && batchnorm_trains(node))
+        return CUT_NEVER;
+    if (k == 0)
+        return axis;
+    return is_channel ? 0 : CUT_WHOLE;
+}
+
 int cut_gather(const Node *node, int axis, int k)
 {
     const int rank = node->in[0]->shape.rank;

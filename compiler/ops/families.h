@@ -30,8 +30,8 @@ ScalarFn scalar_abs, scalar_add, scalar_at_least, scalar_at_most, scalar_clip,
 
 /* Of operators that are OP_ELEMENTWISE. */
 AxesFn axes_elementwise;
-CutFn cut_cumulate, cut_gather, cut_gemm, cut_lpnorm, cut_norm, cut_product,
-    cut_quantize, cut_reduce, cut_softmax;
+CutFn cut_batchnorm, cut_cumulate, cut_gather, cut_gemm, cut_lpnorm, cut_norm,
+    cut_product, cut_quantize, cut_reduce, cut_softmax;
 
 StepsFn steps_axes, steps_batch, steps_batchnorm, steps_concat, steps_conv,
     steps_global_pool, steps_pad, steps_pool, steps_qlinear_conv, steps_slice,

@@ -89,8 +89,18 @@ static float scale_of(const Node *node, int64_t each)
     return (float)(1.0 / sqrt((double)each));
 }
 
+/* An attribute of com.microsoft whose other values are another layout, or another state. */
+static void check_plain(const Node *node, const char *name, int64_t plain)
+{
+    const int64_t given = node_int(node, name, plain);
+    if (given != plain)
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "%s is %lld, not %lld", name,
+                  (long long)given, (long long)plain);
+}
+
 static inlay_linear_attention_params linear_of(const Node *node)
 {
+    check_plain(node, "state_window", 0);
     const int64_t queries = node_int(node, "q_num_heads", 0);
     const int64_t heads = node_int(node, "kv_num_heads", 0);
     const int64_t decays = node_in(node, 4) ? width_of(node, 4) : 0;
@@ -187,10 +197,12 @@ static bool has_swish(const Node *node)
     return true;
 }
 
-static Tensor *depthwise(const Node *node, Tensor *x, int64_t channels)
+static Tensor *depthwise(const Node *node, Tensor *x, int64_t channels,
+                         int64_t dilation)
 {
     Node *conv = expand_of(node, "Conv", x, node->in[1], node_in(node, 2));
     node_set_int(conv, "group", channels);
+    node_set_ints(conv, "dilations", 1, &dilation);
     return expand_done(conv);
 }
 
@@ -202,13 +214,46 @@ static void check_kernel(const Node *node, const Shape *x, const Shape *w)
                   "its weights are no depthwise kernel for its input");
 }
 
+/* What com.microsoft has besides: layouts, and parts of a wider input. */
+static void check_layout(const Node *node)
+{
+    static const char *const others[] = {
+        "channels_last",       "input_channel_offset", "input_channels",
+        "state_channels_last", "state_length",         "state_window"
+    };
+    check_plain(node, "ndim", 1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        check_plain(node, others[i], 0);
+}
+
+static int64_t dilation_of(const Node *node)
+{
+    const int64_t dilation = node_int(node, "dilation", 1);
+    if (dilation < 1)
+        fail_node(node, STATUS_MALFORMED, NULL, "its dilation is %lld",
+                  (long long)dilation);
+    return dilation;
+}
+
+/* The state x[.., end - kept ..], or the one before where nothing is kept. */
+static Tensor *state_after(const Node *node, Tensor *all, Tensor *before,
+                           int64_t steps)
+{
+    const int64_t kept = before->shape.dim[2];
+    if (!kept)
+        return before;
+    return expand_slice(node, all, 2, steps, steps + kept);
+}
+
 void expand_causal_conv(Node *node)
 {
+    check_layout(node);
     const Shape x = *infer_shape(node, 0);
     const Shape w = *infer_shape(node, 1);
     Tensor *in = node->in[0];
     check_kernel(node, &x, &w);
-    const int64_t kept = w.dim[2] - 1;
+    const int64_t dilation = dilation_of(node);
+    const int64_t kept = i64_mul(w.dim[2] - 1, dilation);
     Shape state = x;
     state.dim[2] = kept;
     Tensor *before = node_in(node, 3);
@@ -216,12 +261,10 @@ void expand_causal_conv(Node *node)
         before = zeros(node, in->dtype, state);
     check_state(node, &before->shape, &state);
     Tensor *all = kept ? expand_concat(node, before, in, 2) : in;
-    Tensor *y = depthwise(node, all, x.dim[1]);
+    Tensor *y = depthwise(node, all, x.dim[1], dilation);
     if (has_swish(node))
         y = swish(node, y, 1.0f);
-    Tensor *after = before;
-    if (kept)
-        after = expand_slice(node, all, 2, x.dim[2], x.dim[2] + kept);
+    Tensor *after = state_after(node, all, before, x.dim[2]);
     Tensor *result[] = { y, after };
     expand_finish(node, 2, result);
 }

@@ -160,14 +160,7 @@ static bool apply_constants(Lower *lower, Node *node, double epsilon)
 
 bool batchnorm_trains(const Node *node)
 {
-    if (node->op->since >= 14)
-        return node_int(node, "training_mode", 0);
-    if (node->op->since < 7)
-        return false;
-    for (int i = 1; i < node->n_out; i++)
-        if (node->out[i])
-            return true;
-    return false;
+    return node->op->since >= 7 && node_int(node, "training_mode", 0);
 }
 
 /* Old meanings that are not those of inference. */
@@ -222,8 +215,30 @@ static void check_training_outputs(const Node *node)
                       "gives statistics of training (result %d)", i);
 }
 
+/* Before opset 14 it trains where it has more results than the first. */
+static void settle_training(Node *node)
+{
+    const int since = node->op->since;
+    for (int i = 1; i < node->n_out; i++)
+        if (node->out[i] && since >= 7 && since < 14)
+            node_set_int(node, "training_mode", 1);
+}
+
+/* So that it is one of a single result. */
+static void drop_unread(Node *node)
+{
+    for (int i = 1; i < node->n_out; i++) {
+        Tensor *out = node->out[i];
+        if (!out || out->uses)
+            continue;
+        out->producer = NULL;
+        node->out[i] = NULL;
+    }
+}
+
 void infer_batchnorm(Node *node)
 {
+    settle_training(node);
     const DType statistics = node->in[3]->dtype;
     like_first(node);
     if (batchnorm_trains(node) && node->in[3]->dtype != statistics)
@@ -235,6 +250,7 @@ void infer_batchnorm(Node *node)
     check_channels(node);
     const Shape *mean = infer_shape(node, 3);
     check_training_outputs(node);
+    drop_unread(node);
     for (int i = 1; i < 5; i++)
         infer_out(node, i, node->in[i < 3 ? i + 2 : 3]->dtype, *mean);
 }

@@ -148,8 +148,7 @@ const char *op_left_out(const char *domain, const char *op_type);
 /* Checks operand counts and element type against the row; reports with error_at (all nodes are
  * checked before leaving). */
 bool op_check(const Node *node);
-/* Does a BatchNormalization normalize by the batch it is given? Before opset 14 one that has more
- * results than the first does. */
+/* Does a BatchNormalization, whose shapes are known, normalize by the batch it is given? */
 bool batchnorm_trains(const Node *node);
 /* Reports (error_at) each attribute that the operator of node->op does not have. Names that
  * begin with "__" are anybody's. */

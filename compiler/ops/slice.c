@@ -20,8 +20,8 @@ static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
     return i64_max(lo, i64_min(v, hi));
 }
 
-/* "To the end", however long the axis is, as models say it. ONNX Runtime takes it backwards as well,
- * where a clamped end would leave nothing. */
+/* "To the end", however long the axis is. ONNX Runtime takes it backwards as well, where a clamped
+ * end would leave nothing. */
 static bool is_far_end(int64_t end)
 {
     return end == INT32_MAX || end == INT64_MAX;

@@ -171,6 +171,16 @@ def normalized(m):
     return m.case()
 
 
+def standardized(m):
+    """As PyTorch writes weight standardization before opset 14: channels are those of a batch of one."""
+    m.small.update({name: (F32, [m.k], floats(m.k, 3, 0.5)) for name in ('gain', 'shift', 'mean', 'var')})
+    m.small.update(batch=ints(1, m.k, m.n), matrix=ints(m.k, m.n))
+    m('Reshape', 'W batch', 'w')
+    m.nodes.append(make_node('BatchNormalization', ['w', 'gain', 'shift', 'mean', 'var'], ['s', 'm1', 'v1', 'm2', 'v2'], 'standard'))
+    m('Reshape', 's matrix', 'V')
+    return m.case(9)
+
+
 def outer(m):
     m.weights = {'a': (F32, [m.k, 1], floats(m.k, 1)), 'b': (F32, [1, m.n], floats(m.n, 2))}
     m('Mul', 'a b', 'V')
@@ -192,7 +202,7 @@ CASES = {
     'less the mean of all': whole_mean, 'transposed': turned, 'Reshape, Transpose, Concat, Slice': moved,
     'columns permuted': lambda m: permuted(m, 1, m.n), 'rows permuted': lambda m: permuted(m, 0, m.k), 'Where': masked,
     'a product': product, 'a transposed product': lambda m: product(m, transA=1, alpha=0.5), 'Softmax, CumSum': normalized,
-    'an outer product': outer, 'float16': half,
+    'an outer product': outer, 'float16': half, 'standardized': standardized,
 }
 
 

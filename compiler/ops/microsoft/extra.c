@@ -8,6 +8,7 @@
 #include "ops/dynamic.h"
 #include "ops/expand.h"
 #include "ops/families.h"
+#include "ops/nest.h"
 
 /* Unique in the order of first appearance: values, places of the elements among them, counts. */
 void expand_ms_unique(Node *node)
@@ -18,6 +19,59 @@ void expand_ms_unique(Node *node)
     expand_done(made);
     Tensor *result[] = { made->out[0], made->out[2], made->out[3] };
     expand_finish(node, 3, result);
+}
+
+/* --- UnfoldTensor: y[.., t, .., i] = x[.., t * step + i, ..], the last axis is new --- */
+
+typedef struct Unfold {
+    int axis;
+    int64_t size;
+    int64_t step;
+} Unfold;
+
+static Unfold unfold_of(const Node *node)
+{
+    const Shape *shape = infer_shape(node, 0);
+    const int64_t dim = node_int(node, "dim", -1);
+    const Unfold unfold = {
+        .axis = node_axis(node, dim, shape->rank),
+        .size = node_int(node, "size", 0),
+        .step = node_int(node, "step", 1),
+    };
+    const bool fits = unfold.size <= shape->dim[unfold.axis];
+    if (unfold.size < 1 || unfold.step < 1 || !fits)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "slices of %lld, %lld apart, of an axis of %lld",
+                  (long long)unfold.size, (long long)unfold.step,
+                  (long long)shape->dim[unfold.axis]);
+    if (shape->rank == MAX_RANK)
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "its result has %d axes",
+                  MAX_RANK + 1);
+    return unfold;
+}
+
+void infer_unfold(Node *node)
+{
+    const Unfold unfold = unfold_of(node);
+    Shape y = *infer_shape(node, 0);
+    int64_t *dim = y.dim + unfold.axis;
+    *dim = (*dim - unfold.size) / unfold.step + 1;
+    y.dim[y.rank++] = unfold.size;
+    infer_out(node, 0, node_type(node), y);
+}
+
+void lower_unfold(Lower *lower, Node *node)
+{
+    const Unfold unfold = unfold_of(node);
+    const Shape *y = result_shape(node, 0);
+    const int last = y->rank - 1;
+    Move move = { .rank = y->rank };
+    memcpy(move.n, y->dim, sizeof y->dim);
+    shape_strides(y, move.y);
+    shape_strides(node_shape(node, 0), move.x);
+    move.x[last] = move.x[unfold.axis];
+    move.x[unfold.axis] *= unfold.step;
+    lower_move(lower, node->out[0], node->in[0], &move);
 }
 
 /* Distances of the rows of a [M][N] from those of b [K][N]: [M][K]. */
