@@ -126,7 +126,9 @@ static int compare_votes(const void *a, const void *b)
 {
     const Vote *x = a;
     const Vote *y = b;
-    return (x->leaf > y->leaf) - (x->leaf < y->leaf);
+    if (x->leaf != y->leaf)
+        return x->leaf > y->leaf ? 1 : -1;
+    return (x->listed > y->listed) - (x->listed < y->listed);
 }
 
 /* The attribute of that kind ("class" or "target") and name. */
@@ -136,14 +138,17 @@ static const char *of_kind(const Forest *forest, const char *kind,
     return arena_printf(forest->arena, "%s_%s", kind, name);
 }
 
-/* The first vote of each leaf, and how many it has. */
+/* The first vote of each leaf, and how many it has. Where there is one target, ONNX Runtime takes
+ * the first alone; so do the paths of decisions that skl2onnx writes. */
 static void count_votes(const Forest *forest)
 {
+    const bool many = forest->targets > 1;
     for (int64_t i = 0; i < forest->votes; i++) {
         Branch *leaf = forest->branch + forest->vote[i].leaf;
         if (!leaf->votes)
             leaf->vote = i;
-        leaf->votes++;
+        if (many || !leaf->votes)
+            leaf->votes++;
     }
 }
 
@@ -186,6 +191,7 @@ static void read_votes(Forest *forest, const Name *names, const char *kind)
             .target = lists.target[i],
             .leaf = branch_named(forest, names, lists.tree[i], lists.node[i]),
             .weight = lists.weight[i],
+            .listed = i,
         };
     if (count)
         qsort(forest->vote, (size_t)count, sizeof *forest->vote, compare_votes);
@@ -351,7 +357,7 @@ static void add_leaves(Forest *forest, const SplitLists *lists)
             .place = -1,
             .child = true,
         };
-        forest->vote[i] = (Vote){ target[i], first + i, weight[i] };
+        forest->vote[i] = (Vote){ target[i], first + i, weight[i], i };
     }
 }
 

@@ -20,6 +20,7 @@ typedef struct Branch {
 typedef struct Vote {
     int64_t target, leaf; /* leaf: index of the branch */
     double weight;
+    int64_t listed; /* its place in the model's lists */
 } Vote;
 
 typedef struct Forest {
