@@ -26,9 +26,30 @@ static bool is_softmax(const Node *node)
     return dynamic_keeps(node) && node->op->since >= 13;
 }
 
-/* What changes nothing where node adds up floats. false: there is no such number. */
-static bool neutral_of(const Node *node, double *neutral)
+/* What changes nothing among integers. The greatest int64 is no double. */
+static bool neutral_integer(const Node *node, DType type, double *neutral)
 {
+    const bool is_long = type == DT_I64;
+    *neutral = 0.0;
+    if (!is_long && type != DT_I32)
+        return false;
+    if (node_is(node, "ReduceProd"))
+        *neutral = 1.0;
+    else if (node_is(node, "ReduceMax"))
+        *neutral = is_long ? (double)INT64_MIN : (double)INT32_MIN;
+    else if (node_is(node, "ReduceMin") && !is_long)
+        *neutral = (double)INT32_MAX;
+    else
+        return node_is(node, "ReduceSum");
+    return true;
+}
+
+/* What changes nothing where node takes elements of that type together. false: there is no such
+ * number. */
+static bool neutral_of(const Node *node, DType type, double *neutral)
+{
+    if (type != DT_F32)
+        return neutral_integer(node, type, neutral);
     *neutral = 0.0;
     if (node_is(node, "ReduceProd"))
         *neutral = 1.0;
@@ -56,7 +77,7 @@ bool dynamic_neutral(Node *node, Tensor *tensor)
 {
     const int axis = the_axis(tensor);
     double neutral;
-    if (axis < 0 || tensor->dtype != DT_F32 || !neutral_of(node, &neutral))
+    if (axis < 0 || !neutral_of(node, tensor->dtype, &neutral))
         return false;
     Tensor *filled = dynamic_filled(node, tensor, axis, neutral);
     if (node_is(node, "ReduceMean"))

@@ -353,10 +353,11 @@ def selected_rows():
               make_node('CumSum', ['s1', 'first'], ['steps']), make_node('Transpose', ['x1'], ['turned'], perm=[1, 0]),
               make_node('MatMul', ['x1', 'turned'], ['products']), make_node('LayerNormalization', ['x1', 'ones'], ['norm']),
               make_node('Cast', ['s1'], ['kind'], to=I64), make_node('OneHot', ['kind', 'depth', 'values'], ['kinds']),
-              make_node('GatherND', ['x1', 'last'], ['end'])]
+              make_node('GatherND', ['x1', 'last'], ['end']), make_node('Neg', ['kind'], ['below']),
+              make_node('ReduceMax', ['below'], ['top'], keepdims=0), make_node('Cast', ['top'], ['greatest'], to=F32)]
     wanted = {'sum': ([2, 2], [2, 3, 4, 5]), 'mean': ([2], [2, 3]), 'parts': ([2], [0.5, 0.5]), 'steps': ([2], [1, 2]),
-              'products': ([2, 2], [5, 11, 11, 25]), 'norm': ([2, 2], [-1, 1, -1, 1]), 'kinds': ([2, 3], [0, 1, 0, 0, 1, 0]), 'end': ([1, 2], [3, 4])}
-    outs = [make_value(name, F32, ['n'] + dims[1:] if name not in ('mean', 'end') else dims) for name, (dims, _) in wanted.items()]
+              'products': ([2, 2], [5, 11, 11, 25]), 'norm': ([2, 2], [-1, 1, -1, 1]), 'kinds': ([2, 3], [0, 1, 0, 0, 1, 0]), 'end': ([1, 2], [3, 4]), 'greatest': ([], [-1])}
+    outs = [make_value(name, F32, dims if name in ('mean', 'end', 'greatest') else ['n'] + dims[1:]) for name, (dims, _) in wanted.items()]
     outs[4] = make_value('products', F32, ['n', 'n'])
     model = make_model(nodes, [make_value('x', F32, [4, 2]), make_value('s', F32, [4])], outs,
                        [ints('first', [], [0]), floats('zero', [], [0]), ints('second', [1], [1]), floats('ones', [2], [1, 1]), ints('depth', [], [3]),
