@@ -18,6 +18,7 @@ static void set_pool(Trial *trial, const Stream *stream)
         const Ring *ring = stream->ring.at + i;
         Item *item = trial->all.item.at + ring->item;
         item->slots = ring->slots;
+        item->over = ring->over;
         if (!ring->slots)
             continue;
         item->ring = 0;
@@ -124,6 +125,17 @@ const Program *trial_narrow(const Program *program)
     return narrow ? narrow : program;
 }
 
+/* Does its result lie over rows that it reads, as far as its tiles allow? */
+static bool lies_close(const Trial *trial, int32_t step)
+{
+    const Touch *end = touch_end(&trial->all, step);
+    for (const Touch *touch = touch_begin(&trial->all, step); touch < end;
+         touch++)
+        if (touch->operand->write && touch_item(&trial->all, touch)->over)
+            return true;
+    return false;
+}
+
 /* Of each slot's steps, the pairs as wide as there is room. */
 static Step **widened_steps(const Trial *trial)
 {
@@ -133,8 +145,11 @@ static Step **widened_steps(const Trial *trial)
     for (size_t i = 0; i < trial->schedule.slot.n; i++) {
         const Slot *slot = trial->schedule.slot.at + i;
         const int64_t bytes = free_for_scratch(trial, slot);
-        for (int32_t k = slot->first; k < slot->end; k++)
-            step[k] = pair_widened(arena, program->step.at[k], bytes);
+        for (int32_t k = slot->first; k < slot->end; k++) {
+            step[k] = program->step.at[k];
+            if (!lies_close(trial, k))
+                step[k] = pair_widened(arena, step[k], bytes);
+        }
     }
     return step;
 }

@@ -261,6 +261,28 @@ bool in_place(const Step *step, const Operand *out, const Operand *in)
            in->ref.cap == in->rows && out->ref.cap == out->rows;
 }
 
+/* Rows of the same elements in the same slot. */
+static bool slots_in_place(const Step *step, const Operand *out,
+                           const Operand *in, int32_t u)
+{
+    if (!is_dealt(out) || !is_dealt(in) || !by_row(step, out) ||
+        in->rule.kind != ROWS_SAME || in->rows != step->units)
+        return false;
+    return piece_of(out, u).begin == piece_of(in, u).begin &&
+           in->row_bytes == out->row_bytes && in->pixel == out->pixel &&
+           element_bits(in) == element_bits(out) && !in->offset && !out->offset;
+}
+
+bool unit_in_place(const Check *check, const Operand *out, const Operand *in,
+                   int32_t u)
+{
+    const Step *step = check->step;
+    if (in_place(step, out, in))
+        return true;
+    return check->alone && reuse_in_place(in->reuse) && !in->part &&
+           !out->part && slots_in_place(step, out, in, u);
+}
+
 static bool meet(const Piece *a, const Piece *b)
 {
     if (a->begin >= b->end || b->begin >= a->end)
@@ -327,11 +349,12 @@ static bool apart(Check *check, const Operand *w, Range written,
 }
 
 /* Are operand w, which is written, and another compared? */
-static bool compared(const Step *step, int k, int i, bool pixels)
+static bool compared(const Check *check, const Step *step, int k, int i,
+                     int32_t u, bool pixels)
 {
     const Operand *w = step->operand + k;
     const Operand *operand = step->operand + i;
-    if (i == k || !watched(operand) || in_place(step, w, operand))
+    if (i == k || !watched(operand) || unit_in_place(check, w, operand, u))
         return false;
     return !(operand->write && i < k) &&
            !(pixels && k == 0 && operand->pixels.tile);
@@ -372,7 +395,8 @@ bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
             continue;
         for (int i = 0; i < step->n_operand; i++) {
             const Operand *o = step->operand + i;
-            if (!compared(step, k, i, pixels) || (whole && !whole_apart(w, o)))
+            if (!compared(check, step, k, i, u, pixels) ||
+                (whole && !whole_apart(w, o)))
                 continue;
             Range written = { 0, w->ref.cap };
             Range range = { 0, o->ref.cap };

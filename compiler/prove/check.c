@@ -113,6 +113,12 @@ static bool begins_call(const Segment *segment, int32_t e)
            segment_entry(segment, e) != segment_entry(segment, e - 1);
 }
 
+static int32_t entries_of(const Segment *segment)
+{
+    return segment->prologue + segment->period * segment->repeats +
+           segment->epilogue;
+}
+
 /* The next unit of the step that entry e of a stream names, and what the loop itself keeps in the
  * arena. */
 static bool check_entry(Check *check, const Segment *segment, int32_t e)
@@ -125,8 +131,11 @@ static bool check_entry(Check *check, const Segment *segment, int32_t e)
         return object(check, NULL, "a step of a list is split");
     const int32_t made = check->made[step->index];
     const int32_t unit = step->backward ? step->units - 1 - made : made;
-    if (begins_call(segment, e))
+    const bool first = begins_call(segment, e);
+    if (first)
         check->first = unit;
+    check->alone =
+        first && (e + 1 == entries_of(segment) || begins_call(segment, e + 1));
     if (!check_unit(check, step, unit))
         return false;
     if (!counters_are_there(check, segment))
@@ -150,9 +159,7 @@ static bool check_stream(Check *check, const Segment *segment)
 {
     const int64_t state = check->program->plan.state;
     const int64_t end = state + 2 * (int64_t)segment->count;
-    const int32_t entries = segment->prologue +
-                            segment->period * segment->repeats +
-                            segment->epilogue;
+    const int32_t entries = entries_of(segment);
     if (state < 0 || end > program_region_size(check->program, 0))
         return object(check, NULL, "the row counters leave the arena");
     shadow_write(&check->shadow, state, end, 0, TAG_STATE);

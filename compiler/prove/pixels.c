@@ -27,22 +27,33 @@ static bool reads_over(const Step *step, const Operand *x, int32_t u,
     return false;
 }
 
-bool goes_by_pixels(const Step *step, int32_t u)
+/* Are pixels made in the order of the walk? Kernels that cannot go backward make those of a unit
+ * forward. Of several units of a call, whose rows have slots, they may be made in any order: a row
+ * that is made by itself has nothing to be mixed with. */
+static bool keeps_order(const Check *check, const Step *step, const Operand *o)
+{
+    const bool turned = step->backward && step->units > 1;
+    if (turned && !step_reverses(step))
+        return false;
+    if (o->ref.slot)
+        return check->alone;
+    return true;
+}
+
+bool goes_by_pixels(const Check *check, const Step *step, int32_t u)
 {
     const Operand *y = step->operand;
     if (step->n_out != 1 || !watched(y) || !by_row(step, y) || !whole_pixels(y))
         return false;
-    if (y->ref.slot)
+    if (!keeps_order(check, step, y))
         return false;
     const Piece written = piece_of(y, u);
     bool any = false;
     for (int k = step->n_out; k < step->n_operand; k++) {
         const Operand *x = step->operand + k;
-        if (!watched(x) || !x->pixels.tile || in_place(step, y, x))
+        if (!watched(x) || !x->pixels.tile || unit_in_place(check, y, x, u))
             continue;
-        if (x->ref.slot)
-            return false;
-        if (!whole_pixels(x))
+        if (!keeps_order(check, step, x) || !whole_pixels(x))
             return false;
         any |= reads_over(step, x, u, &written);
     }

@@ -25,6 +25,7 @@ typedef struct Check {
     Lanes *lanes;     /* by tensor id */
     int32_t *made;    /* units of each step */
     int32_t first;    /* unit of the call that is under way */
+    bool alone;       /* it has no other */
     const Step *step; /* under way */
     Objection found;  /* the first */
 } Check;
@@ -79,6 +80,11 @@ Range rows_of(const Step *step, const Operand *operand, int32_t u);
 /* The same elements, each read before it is written: at the same address, or in a narrower type
  * from the same first address on. */
 bool in_place(const Step *step, const Operand *out, const Operand *in);
+/* The same for what unit u of the call under way makes: rows that have slots may lie so in some
+ * units only, which must be calls by themselves, since kernels may go through several rows in any
+ * order. */
+bool unit_in_place(const Check *check, const Operand *out, const Operand *in,
+                   int32_t u);
 bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
                  bool pixels);
 
@@ -88,7 +94,7 @@ bool check_split(Check *check, const Step *step);
 
 /* pixels.c */
 /* Is the unit's row of the result written where rows are that it reads pixel by pixel? */
-bool goes_by_pixels(const Step *step, int32_t u);
+bool goes_by_pixels(const Check *check, const Step *step, int32_t u);
 /* Its pixels are written in turn. A window is read as late as it may be: when the largest tile that
  * begins with its pixel has been written. */
 bool check_pixels(Check *check, const Step *step, int32_t u);

@@ -109,7 +109,7 @@ bool check_unit(Check *check, const Step *s, int32_t u)
         return object(check, s->operand, "is handed in in another order");
     if (s->accumulates && u != check->made[s->index])
         return object(check, s->operand, "is not summed in ascending order");
-    const bool pixels = goes_by_pixels(s, u);
+    const bool pixels = goes_by_pixels(check, s, u);
     if (!check_reads(check, s, u, pixels) ||
         !check_apart(check, s, u, false, pixels))
         return false;

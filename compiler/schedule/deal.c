@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The rows of some rings as rectangles: calls of the stream one way, bytes of the pool the other.
- * Several rules of thumb lay them out; what is alive at once is what none goes below. */
+ * What is alive at once is what no layout goes below. */
 #include "schedule/deal.h"
 
-#include <stdlib.h>
-
 #include "base/size.h"
+#include "schedule/pool.h"
 
 /* Beyond, a table takes more flash than its pool saves memory, and the planner's time. */
-enum { MOST_ROWS = 1024 };
+enum { MOST_ROWS = 2048 };
 
 enum { LEAST_UNIT = 4 };
-
-/* A row of a ring, alive from the call that makes it first to the last one that needs it. */
-typedef struct Row {
-    int32_t first,
-        last; /* places in the stream's order; last < 0: it is not made */
-    int64_t bytes, at;
-} Row;
-
-typedef struct Deal {
-    Arena *arena;
-    const Items *all;
-    const Stream *stream;
-    int32_t *
-        ring_of; /* by item of the stream's touches, from `least` on; -1: it stays a ring */
-    int32_t least; /* number of an item */
-    int32_t *base; /* by ring: its first row in `row`; -1: it stays a ring */
-    Row *row;
-    int32_t rows;
-    int32_t *call,
-        *end; /* by place in the order: where its call begins, its last place */
-    int64_t rings;       /* bytes that those take which are dealt */
-    int64_t unit, alive; /* bytes alive at once */
-} Deal;
 
 /* ---- which rings ---- */
 
@@ -41,8 +17,11 @@ typedef struct Deal {
 static bool sees_rows(const Touch *touch, const Item *item)
 {
     const Operand *operand = touch->operand;
-    return touch->by_row && !touch->row0 && !touch->at && !touch->all_units &&
-           operand->rows == item->rows && operand->row_bytes == item->row_bytes;
+    if (!touch->by_row || touch->all_units)
+        return false;
+    if (touch->row0 || touch->at)
+        return false;
+    return operand->rows == item->rows && operand->row_bytes == item->row_bytes;
 }
 
 /* Kernels see rows of one pixel, as signals in time have them, as one row of many. */
@@ -57,8 +36,11 @@ static bool touch_allows(const Deal *deal, const Touch *touch)
 {
     const Step *step = items_step(deal->all, touch->step);
     const Item *item = touch_item(deal->all, touch);
-    return sees_rows(touch, item) && has_columns(touch) && !step->pushed &&
-           !(step->accumulates && touch->operand->write);
+    if (step->pushed)
+        return false;
+    if (step->accumulates && touch->operand->write)
+        return false;
+    return sees_rows(touch, item) && has_columns(touch);
 }
 
 static bool hosts_others(const Stream *stream, int32_t item)
@@ -72,8 +54,11 @@ static bool hosts_others(const Stream *stream, int32_t item)
 static bool ring_allows(const Deal *deal, const Ring *ring)
 {
     const Item *item = deal->all->item.at + ring->item;
-    return !item->whole && !item->outside && item->rows > 1 && ring->host < 0 &&
-           !hosts_others(deal->stream, ring->item);
+    if (item->whole || item->outside)
+        return false;
+    if (item->rows < 2 || ring->host >= 0)
+        return false;
+    return !hosts_others(deal->stream, ring->item);
 }
 
 static int32_t *ring_of(const Deal *deal, int32_t item)
@@ -151,6 +136,8 @@ static void new_rows(Deal *deal)
                 .first = INT32_MAX,
                 .last = -1,
                 .bytes = units * deal->unit,
+                .over = -1,
+                .under = -1,
             };
     }
 }
@@ -163,12 +150,14 @@ static void list_calls(Deal *deal)
     deal->call = NEW_ARRAY(deal->arena, int32_t, n + 1);
     deal->end = NEW_ARRAY(deal->arena, int32_t, n + 1);
     for (int32_t i = 0; i < n; i++) {
-        const bool same = i && stream->order[i] == stream->order[i - 1];
-        deal->call[i] = same ? deal->call[i - 1] : i;
+        deal->call[i] = i;
+        if (i && stream->order[i] == stream->order[i - 1])
+            deal->call[i] = deal->call[i - 1];
     }
     for (int32_t i = n - 1; i >= 0; i--) {
-        const bool same = i + 1 < n && deal->call[i + 1] == deal->call[i];
-        deal->end[i] = same ? deal->end[i + 1] : i;
+        deal->end[i] = i;
+        if (i + 1 < n && deal->call[i + 1] == deal->call[i])
+            deal->end[i] = deal->end[i + 1];
     }
 }
 
@@ -176,12 +165,11 @@ static void list_calls(Deal *deal)
 static void note_touch(const Deal *deal, const Touch *touch, int32_t unit,
                        int32_t place)
 {
-    const int32_t ring = *ring_of(deal, touch->item);
-    if (ring < 0)
+    if (*ring_of(deal, touch->item) < 0)
         return;
     const Rows rows = touch_rows(deal->all, touch, unit);
     for (int32_t r = rows.lo; r < rows.hi; r++) {
-        Row *row = deal->row + deal->base[ring] + r;
+        Row *row = deal_row(deal, touch, r);
         if (row->first > deal->call[place])
             row->first = deal->call[place];
         row->last = deal->end[place];
@@ -198,11 +186,12 @@ static void note_lives(const Deal *deal)
         const int32_t number = stream->first + k;
         const Step *step = items_step(deal->all, number);
         const Touch *end = touch_end(deal->all, number);
-        const int32_t last = step->units - 1;
-        const int32_t unit = stream->backward ? last - made[k] : made[k];
+        const Touch *touch = touch_begin(deal->all, number);
+        int32_t unit = made[k];
+        if (stream->backward)
+            unit = step->units - 1 - unit;
         made[k]++;
-        for (const Touch *touch = touch_begin(deal->all, number); touch < end;
-             touch++)
+        for (; touch < end; touch++)
             note_touch(deal, touch, unit, i);
     }
 }
@@ -211,6 +200,7 @@ static int64_t count_alive(const Deal *deal)
 {
     const int32_t calls = deal->stream->calls;
     int64_t *more = NEW_ARRAY(deal->arena, int64_t, calls + 2);
+    int64_t *saved = NEW_ARRAY(deal->arena, int64_t, calls + 1);
     int64_t alive = 0;
     int64_t most = 0;
     for (int32_t i = 0; i < deal->rows; i++) {
@@ -219,186 +209,41 @@ static int64_t count_alive(const Deal *deal)
             continue;
         more[row->first] += row->bytes;
         more[row->last + 1] -= row->bytes;
+        if (row->over >= 0)
+            saved[row->last] += row_saves(deal, row);
     }
     for (int32_t i = 0; i < calls; i++) {
         alive += more[i];
-        most = i64_max(most, alive);
+        most = i64_max(most, alive - saved[i]);
     }
     return most;
 }
 
 /* ---- slots ---- */
 
-/* In which order rows are laid out. */
-typedef enum Way {
-    BY_BIRTH,  /* the first first */
-    BY_BYTES,  /* the largest first, of equals the one that lives longest */
-    BY_LENGTH, /* the one that lives longest first */
-    BY_AREA,
-    WAYS
-} Way;
-
-/* The greatest comes first. */
-static int64_t key_of(const Row *row, Way way)
-{
-    const int64_t length = row->last - row->first + 1;
-    const int64_t far = INT32_MAX;
-    switch (way) {
-    case BY_BYTES:
-        return row->bytes * far + length;
-    case BY_LENGTH:
-        return length * far + i64_min(row->bytes, far - 1);
-    case BY_AREA:
-        return length * row->bytes;
-    default:
-        return -row->first;
-    }
-}
-
-typedef struct Turn {
-    int64_t key;
-    int32_t row;
-} Turn;
-
-/* Of equal ones the first comes first. */
-static int by_key(const void *a, const void *b)
-{
-    const Turn *x = a;
-    const Turn *y = b;
-    if (x->key != y->key)
-        return x->key > y->key ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* Rows that have their places, listed for each few calls in which they live. */
-typedef struct Placed {
-    int32_t row, next; /* next: 1 + its number; 0: there is none */
-} Placed;
-
-enum { CALLS_OF_LIST = 16 };
-
-typedef struct Layout {
-    const Deal *deal;
-    VEC(Placed) placed;
-    int32_t *list; /* 1 + the number of its first; 0: it is empty */
-    int32_t *near,
-        n_near; /* rows that live at the same time as one, by their places */
-} Layout;
-
-static bool meet(const Row *row, const Row *other)
-{
-    return row->first <= other->last && other->first <= row->last;
-}
-
-static void add_near(Layout *layout, int32_t number)
-{
-    const Row *row = layout->deal->row;
-    int32_t *near = layout->near;
-    int32_t to = layout->n_near++;
-    while (to && row[near[to - 1]].at > row[number].at) {
-        near[to] = near[to - 1];
-        to--;
-    }
-    near[to] = number;
-}
-
-/* A row stands in several lists: it is met in the first that both have. */
-static void find_near(Layout *layout, const Row *row)
-{
-    const int32_t first = row->first / CALLS_OF_LIST;
-    const int32_t last = row->last / CALLS_OF_LIST;
-    layout->n_near = 0;
-    for (int32_t k = first; k <= last; k++) {
-        int32_t number = layout->list[k];
-        while (number) {
-            const Placed *placed = layout->placed.at + number - 1;
-            const Row *other = layout->deal->row + placed->row;
-            const bool met = k > first && other->first / CALLS_OF_LIST < k;
-            if (!met && meet(row, other))
-                add_near(layout, placed->row);
-            number = placed->next;
-        }
-    }
-}
-
-/* The lowest place that is free for as long as the row lives. */
-static int64_t lowest_place(Layout *layout, const Row *row)
-{
-    int64_t at = 0;
-    find_near(layout, row);
-    for (int32_t i = 0; i < layout->n_near; i++) {
-        const Row *other = layout->deal->row + layout->near[i];
-        if (other->at - at >= row->bytes)
-            break;
-        at = i64_max(at, other->at + other->bytes);
-    }
-    return at;
-}
-
-static void list_placed(Layout *layout, int32_t number)
-{
-    const Row *row = layout->deal->row + number;
-    const int32_t last = row->last / CALLS_OF_LIST;
-    for (int32_t k = row->first / CALLS_OF_LIST; k <= last; k++) {
-        const Placed placed = { number, layout->list[k] };
-        VEC_PUSH(layout->deal->arena, &layout->placed, placed);
-        layout->list[k] = (int32_t)layout->placed.n;
-    }
-}
-
-static Layout layout_new(const Deal *deal)
-{
-    const int32_t lists = deal->stream->calls / CALLS_OF_LIST + 1;
-    return (Layout){
-        .deal = deal,
-        .list = NEW_ARRAY(deal->arena, int32_t, lists),
-        .near = NEW_ARRAY(deal->arena, int32_t, deal->rows + 1),
-    };
-}
-
-/* Gives the rows their places; returns the bytes of the pool, or stops where they would be `most`
- * or more. */
-static int64_t lay_out(const Deal *deal, Way way, int64_t most)
-{
-    const ArenaMark mark = arena_mark(deal->arena);
-    Layout layout = layout_new(deal);
-    Turn *turn = NEW_ARRAY(deal->arena, Turn, deal->rows + 1);
-    int64_t pool = 0;
-    size_t n = 0;
-    for (int32_t i = 0; i < deal->rows; i++)
-        if (deal->row[i].last >= 0)
-            turn[n++] = (Turn){ key_of(deal->row + i, way), i };
-    qsort(turn, n, sizeof *turn, by_key);
-    for (size_t i = 0; i < n && pool < most; i++) {
-        Row *row = deal->row + turn[i].row;
-        row->at = lowest_place(&layout, row);
-        pool = i64_max(pool, row->at + row->bytes);
-        list_placed(&layout, turn[i].row);
-    }
-    arena_release(deal->arena, mark);
-    return pool;
-}
-
-/* The best way to lay them out in less than `most` bytes; WAYS: there is none. */
-static Way find_best(const Deal *deal, int64_t most, int64_t *pool)
-{
-    Way best = WAYS;
-    *pool = most;
-    for (Way way = 0; way < WAYS && deal->alive < *pool; way++) {
-        const int64_t bytes = lay_out(deal, way, *pool);
-        if (bytes >= *pool)
-            continue;
-        *pool = bytes;
-        best = way;
-    }
-    return best;
-}
-
 /* What stays of a deal. */
 typedef struct Given {
     RowSlots *ring; /* of each ring */
     uint16_t *slot; /* of each of their rows */
 } Given;
+
+/* Does some row of the ring lie over one that it is made of? */
+static bool lies_over(const Deal *deal, int32_t base, int32_t rows)
+{
+    for (int32_t i = 0; i < deal->rows; i++) {
+        const Row *row = deal->row + i;
+        if (row->over < base || row->over >= base + rows)
+            continue;
+        const Row *made = deal->row + row->over;
+        const int64_t end = row->at + row->bytes;
+        const int64_t made_end = made->at + made->bytes;
+        if (made->at >= end)
+            continue;
+        if (row->at < made_end)
+            return true;
+    }
+    return false;
+}
 
 static void give_slots(const Deal *deal, Stream *stream, int64_t pool,
                        const Given *given)
@@ -416,6 +261,7 @@ static void give_slots(const Deal *deal, Stream *stream, int64_t pool,
         }
         given->ring[i] = (RowSlots){ rows, (int32_t)deal->unit, pool, slot };
         ring->slots = given->ring + i;
+        ring->over = lies_over(deal, deal->base[i], rows);
         slot += rows;
     }
 }
@@ -430,6 +276,7 @@ static bool prepare(Deal *deal, int64_t most)
     new_rows(deal);
     list_calls(deal);
     note_lives(deal);
+    deal_find_over(deal);
     deal->alive = count_alive(deal);
     const int64_t least = items_round(deal->all, deal->alive);
     return least < deal->rings &&
@@ -438,18 +285,15 @@ static bool prepare(Deal *deal, int64_t most)
 
 /* False: the rings stay as they are. */
 static bool deal_pool(Deal *deal, Stream *stream, int64_t most,
-                      const Given *given)
+                      DealEffort effort, const Given *given)
 {
-    int64_t bytes;
     if (!prepare(deal, most))
         return false;
     const int64_t fits = most - stream->bytes + deal->rings;
     const int64_t less = i64_min(deal->rings - 1, fits);
-    const Way way = find_best(deal, less + 1, &bytes);
-    const int64_t pool = items_round(deal->all, bytes);
-    if (way == WAYS || pool > less)
+    const int64_t pool = items_round(deal->all, deal_fit(deal, less, effort));
+    if (pool > less)
         return false;
-    lay_out(deal, way, bytes + 1);
     give_slots(deal, stream, pool, given);
     stream->bytes += pool - deal->rings;
     return true;
@@ -473,7 +317,8 @@ static int64_t count_rows(const Items *all, const Stream *stream)
 }
 
 /* What stays comes first: there are many streams, and what a deal needs for itself is larger. */
-void deal_rows(Arena *arena, const Items *all, Stream *stream, int64_t most)
+void deal_rows(Arena *arena, const Items *all, Stream *stream, int64_t most,
+               DealEffort effort)
 {
     Deal deal = { .arena = arena, .all = all, .stream = stream };
     const int64_t rows = count_rows(all, stream);
@@ -486,6 +331,7 @@ void deal_rows(Arena *arena, const Items *all, Stream *stream, int64_t most)
         .slot = NEW_ARRAY(arena, uint16_t, rows),
     };
     const ArenaMark mark = arena_mark(arena);
-    const bool dealt = deal_pool(&deal, stream, i64_add(most, saved), &given);
+    const bool dealt =
+        deal_pool(&deal, stream, i64_add(most, saved), effort, &given);
     arena_release(arena, dealt ? mark : before);
 }

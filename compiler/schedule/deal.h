@@ -9,6 +9,7 @@
 
 /* Sets Ring.slots and the stream's bytes where the pool takes less than the rings, and the stream
  * can then take at most `most` bytes. */
-void deal_rows(Arena *arena, const Items *all, Stream *stream, int64_t most);
+void deal_rows(Arena *arena, const Items *all, Stream *stream, int64_t most,
+               DealEffort effort);
 
 #endif

@@ -73,7 +73,8 @@ static Ring *ring_of(Finder *finder, Stream *stream, int32_t item)
     for (size_t i = 0; i < stream->ring.n; i++)
         if (stream->ring.at[i].item == item)
             return stream->ring.at + i;
-    VEC_PUSH(finder->arena, &stream->ring, ((Ring){ item, 1, -1, NULL }));
+    VEC_PUSH(finder->arena, &stream->ring,
+             ((Ring){ item, 1, -1, NULL, false }));
     return stream->ring.at + stream->ring.n - 1;
 }
 

@@ -85,6 +85,9 @@ void finder_add_edges(Finder *finder);
 void finder_settle(Finder *finder, Edge *edge);
 /* An edge whose bytes were remembered gets its stream. */
 void finder_walk_again(Finder *finder, Edge *edge);
+/* The rows of a stream's pool are laid out with more work: replaces the stream where that takes
+ * less. Returns its peak. */
+int64_t finder_fit_closer(Finder *finder, Stream **stream);
 /* More rows in a call where the peak stays as it is: the stream is replaced. */
 void finder_join_units(Finder *finder, Stream **stream, int64_t peak);
 

@@ -42,6 +42,7 @@ typedef struct Item {
     int32_t ring; /* rows that exist at a time; 0: all */
     /* where its rows lie in the pool of its stream; NULL: one after the other */
     const RowSlots *slots;
+    bool over; /* then: some of them over rows that they are made of */
     /* 1 + the item at whose place it lies, or which stands for their pool; 0: it has its own */
     int32_t host;
 } Item;

@@ -249,24 +249,29 @@ static void measure_unit(const Needs *needs, int32_t unit, Rows rows,
     raise(&overlap->backward, (rows.hi - 1) * needs->in_row + backward - row);
 }
 
+static PixelRow pixel_row(const Touch *touch, const Touch *y)
+{
+    const int64_t pitch = pitch_of(y->operand);
+    const int64_t size = pitch_of(touch->operand);
+    return (PixelRow){
+        .width = y->operand->row_bytes / pitch,
+        .pitch = pitch,
+        .columns = touch->operand->row_bytes / size,
+        .size = size,
+        .rule = touch->operand->pixels,
+    };
+}
+
 /* All units of a step pixel by pixel, for each of its operands on the item. */
 static void measure_pixels(const Items *all, int32_t step, const Touch *y,
                            const Needs *needs, Overlap *overlap)
 {
-    const int64_t pitch = pitch_of(y->operand);
     const Touch *end = touch_end(all, step);
     for (const Touch *touch = touch_begin(all, step); touch < end; touch++) {
-        const int64_t size = pitch_of(touch->operand);
         int64_t forward, backward;
         if (touch->item != overlap->in)
             continue;
-        const PixelRow row = {
-            .width = y->operand->row_bytes / pitch,
-            .pitch = pitch,
-            .columns = touch->operand->row_bytes / size,
-            .size = size,
-            .rule = touch->operand->pixels,
-        };
+        const PixelRow row = pixel_row(touch, y);
         widest(&row, &forward, &backward);
         for (int32_t u = 0; u < needs->units; u++)
             measure_unit(needs, u, touch_rows(all, touch, u), forward, backward,
@@ -296,6 +301,53 @@ static void measure(const Items *all, int32_t step, const Touch *y,
     arena_release(all->arena, mark);
     if (!step_reverses(all->program->step.at[step]))
         overlap->backward = INT64_MAX / 4;
+}
+
+/* Are all operands on the item, and the result, rows of the same elements? */
+static bool same_rows(const Items *all, int32_t step, int32_t item,
+                      const Touch *y)
+{
+    const Operand *result = y->operand;
+    const Touch *end = touch_end(all, step);
+    for (const Touch *touch = touch_begin(all, step); touch < end; touch++) {
+        const Operand *operand = touch->operand;
+        if (touch->item != item)
+            continue;
+        if (operand->rule.kind != ROWS_SAME || !touch->by_row ||
+            operand->rows != result->rows ||
+            operand->row_bytes != result->row_bytes ||
+            pitch_of(operand) != pitch_of(result))
+            return false;
+    }
+    return y->by_row && !y->all_units;
+}
+
+Overlap overlap_of_rows(const Items *all, int32_t step, int32_t item)
+{
+    const Touch *y = result_of(all, step);
+    const Touch *end = touch_end(all, step);
+    Overlap rows = { .in = item,
+                     .forward = -INT64_MAX / 4,
+                     .backward = -INT64_MAX / 4 };
+    if (!y || y->item == item)
+        return rows;
+    rows.out = y->item;
+    rows.equal =
+        all_elementwise(all, step, item, y) && same_rows(all, step, item, y);
+    rows.by_row =
+        all_by_row(all, step, item, y) && by_pixel(all, step, item, y);
+    for (const Touch *touch = touch_begin(all, step); touch < end; touch++) {
+        int64_t forward, backward;
+        if (touch->item != item || !rows.by_row)
+            continue;
+        const PixelRow row = pixel_row(touch, y);
+        widest(&row, &forward, &backward);
+        raise(&rows.forward, forward);
+        raise(&rows.backward, backward);
+    }
+    if (!step_reverses(items_step(all, step)))
+        rows.backward = INT64_MAX / 4;
+    return rows;
 }
 
 static bool seen(const Overlap *found, int n, int32_t item)

@@ -21,6 +21,9 @@ int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found);
 /* The same for any order of the steps: whether the inputs die in the step is not asked. */
 int overlap_possible(const Items *all, int32_t step, bool by_row,
                      Overlap *found);
+/* What a unit of the step allows the row that it makes, over one of the item's rows that it is the
+ * last to need; offsets are those of the two rows. */
+Overlap overlap_of_rows(const Items *all, int32_t step, int32_t item);
 /* Bytes that the pair saves when it lies as close as allowed. */
 int64_t overlap_gain(const Items *all, const Overlap *overlap);
 /* What finishing a row before the next costs, in instructions, about: once a row instead of once

@@ -163,6 +163,31 @@ int64_t schedule_peak(Arena *arena, const Items *all, const PlanOptions *opt,
     return find_least_in_all(schedule_open(arena, all, opt), most);
 }
 
+static Slot *worst_slot(const Schedule *schedule)
+{
+    Slot *worst = schedule->slot.at;
+    for (size_t i = 1; i < schedule->slot.n; i++)
+        if (schedule->slot.at[i].bytes > worst->bytes)
+            worst = schedule->slot.at + i;
+    return worst;
+}
+
+/* The stream at the peak gets a closer pool, as long as that lowers the peak. */
+static void fit_closer(Finder *finder, Schedule *schedule)
+{
+    while (schedule->slot.n) {
+        Slot *slot = worst_slot(schedule);
+        const int64_t bytes = slot->bytes;
+        schedule->peak = bytes;
+        if (!slot->stream || bytes <= finder->opt->arena_limit)
+            return;
+        slot->bytes = finder_fit_closer(finder, &slot->stream);
+        slot->unjoined = slot->stream;
+        if (slot->bytes >= bytes)
+            return;
+    }
+}
+
 static bool join_units(Finder *finder, Schedule *schedule, int64_t most)
 {
     bool joined = false;
@@ -184,6 +209,8 @@ Schedule schedule_find(Arena *arena, const Items *all, const PlanOptions *opt)
     const bool found = schedule_under(finder, limit, &schedule);
     assert(found);
     (void)found;
+    if (finder->slots)
+        fit_closer(finder, &schedule);
     const int64_t most = i64_max(schedule.peak, opt->arena_limit);
     if (opt->join)
         schedule.joined = join_units(finder, &schedule, most);

@@ -40,7 +40,7 @@ enum { RINGS_OF_POOL = 2 };
 /* The stream, its rings in one pool where that is smaller. */
 static bool walk_stream(const Finder *finder, const Edge *edge, bool backward,
                         int32_t pixels, int64_t most, int64_t *budget,
-                        Stream *stream)
+                        DealEffort effort, Stream *stream)
 {
     const bool slots = finder->slots && !edge->strip;
     int64_t most_rings = most;
@@ -52,7 +52,7 @@ static bool walk_stream(const Finder *finder, const Edge *edge, bool backward,
         return false;
     if (slots) {
         *budget -= stream->calls;
-        deal_rows(finder->arena, finder->all, stream, most);
+        deal_rows(finder->arena, finder->all, stream, most, effort);
     }
     return true;
 }
@@ -67,7 +67,7 @@ static bool walk_ways(Finder *finder, Edge *edge, int64_t most, int64_t *budget)
     for (int way = 0; way < ways; way++) {
         Stream *stream = NEW(finder->arena, Stream);
         const bool walked = walk_stream(finder, edge, way == 1, finder->pixels,
-                                        most, budget, stream);
+                                        most, budget, DEAL_QUICK, stream);
         if (!walked && !stream->beyond)
             break;
         beyond |= !walked;
@@ -144,8 +144,35 @@ static Stream *join_by(Finder *finder, const Stream *stream, int32_t pixels,
     int64_t budget = plan_budget(finder->opt).walks;
     const bool walked = joins(finder, stream, pixels) &&
                         walk_stream(finder, &edge, stream->backward, pixels,
-                                    NEVER, &budget, more);
+                                    NEVER, &budget, DEAL_CLOSE, more);
     return walked && stream_peak(finder, more) <= peak ? more : NULL;
+}
+
+static bool is_dealt(const Stream *stream)
+{
+    for (size_t i = 0; i < stream->ring.n; i++)
+        if (stream->ring.at[i].slots)
+            return true;
+    return false;
+}
+
+int64_t finder_fit_closer(Finder *finder, Stream **stream)
+{
+    const Stream *taken = *stream;
+    const Edge edge = { .from = taken->first, .to = taken->end };
+    const int64_t bytes = stream_peak(finder, taken);
+    const ArenaMark mark = arena_mark(finder->arena);
+    Stream *closer = NEW(finder->arena, Stream);
+    int64_t budget = NEVER;
+    if (is_dealt(taken) &&
+        walk_stream(finder, &edge, taken->backward, finder->pixels, NEVER,
+                    &budget, DEAL_CLOSE, closer) &&
+        stream_peak(finder, closer) < bytes) {
+        *stream = closer;
+        return stream_peak(finder, closer);
+    }
+    arena_release(finder->arena, mark);
+    return bytes;
 }
 
 void finder_join_units(Finder *finder, Stream **stream, int64_t peak)

@@ -14,12 +14,20 @@ enum {
         4, /* less in a call would take twice the time, for a fifth of the arena */
 };
 
+/* How much work goes into a pool. */
+typedef enum DealEffort {
+    DEAL_QUICK, /* for streams that are compared: there are many */
+    DEAL_CLOSE, /* for one that is taken */
+} DealEffort;
+
 typedef struct Ring {
     int32_t item, rows;
     /* an item in whose rows those of this one lie, of which they are made element by element; -1 */
     int32_t host;
     /* where its rows lie in the pool of the stream (deal.h); NULL: one after the other */
     const RowSlots *slots;
+    bool
+        over; /* some lie over rows that they are made of: the kernel's tiles may not grow */
 } Ring;
 
 typedef struct Stream {

@@ -90,6 +90,12 @@ static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
     key = mix(key, touch_flags(touch));
     key = mix(key, touch->row0);
     key = mix(key, operand->rows);
+    key = mix(key, operand->pixels.stride);
+    key = mix(key, operand->pixels.pad);
+    key = mix(key, operand->pixels.extent);
+    key = mix(key, operand->pixels.tile);
+    key = mix(key, operand->pixel);
+    key = mix(key, operand->row_bytes);
     if (operand->part) {
         const int bits = dtype_bits(operand->tensor->dtype);
         key = mix(key, touch->lane);
@@ -101,7 +107,8 @@ static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
 static uint64_t step_key(const Items *all, int32_t number, int32_t pixels)
 {
     const Step *step = items_step(all, number);
-    const int flags = step->accumulates | step->pushed << 1;
+    const int flags =
+        step->accumulates | step->pushed << 1 | step_reverses(step) << 2;
     const Touch *end = touch_end(all, number);
     uint64_t key = mix((uint64_t)all->align, step->units);
     key = mix(key, flags);

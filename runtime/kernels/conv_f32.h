@@ -324,6 +324,30 @@ static inline void inlay_conv_groups(const inlay_conv_params *p, inlay_tile *t,
     }
 }
 
+/* Can no byte of rows [r0, r1) of y be one of the rows of x that they are made of? Where rows have
+ * slots, only one that is made by itself may lie over those. */
+static inline int inlay_conv_apart(void *const *base, const inlay_step *s,
+                                   inlay_tile *t, int32_t r0, int32_t r1)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    const int32_t y_bytes = p->ow * s->ref[0].pix * 4;
+    const int32_t x_bytes = p->iw * s->ref[1].pix * 4;
+    uintptr_t y;
+    int32_t i;
+    if (r1 - r0 > 1 || !inlay_is_dealt(s->ref) || !inlay_is_dealt(s->ref + 1))
+        return inlay_disjoint(base, s, p->ow, p->iw);
+    inlay_conv_window(p, t, r0);
+    y = (uintptr_t)inlay_row(base, s, 0, r0);
+    for (i = 0; i < t->nkd * t->nkh; i++) {
+        const int32_t r =
+            t->first + i / t->nkh * t->d_rows + i % t->nkh * t->h_rows;
+        const uintptr_t x = (uintptr_t)inlay_row(base, s, 1, r);
+        if (x < y + (uintptr_t)y_bytes && y < x + (uintptr_t)x_bytes)
+            return 0;
+    }
+    return 1;
+}
+
 /* Are there more weights than stay in the cache while many pixels are made? */
 static inline int inlay_conv_large(const inlay_conv_params *p, int64_t pixels)
 {
@@ -411,7 +435,7 @@ INLAY_APART int inlay_conv_by(void *const *base, const inlay_step *s,
     inlay_conv_form form;
     int32_t strip = p->oc;
     form.apart = (many || large || p->groups > 1) &&
-                 inlay_disjoint(base, s, p->ow, p->iw);
+                 inlay_conv_apart(base, s, t, r0, r1);
     form.joins = many && form.apart && inlay_conv_joins(p, s);
     form.left = inlay_inside(p->sw, p->pw, extent, p->iw, p->ow, &form.right);
     if (form.apart && large)

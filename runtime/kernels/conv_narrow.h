@@ -15,7 +15,6 @@ static inline int inlay_conv_narrow(void *const *base, const inlay_step *s,
                                     int32_t r0, int32_t r1,
                                     const inlay_widening *type)
 {
-    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     inlay_stored narrow;
     inlay_queue queue;
     inlay_tile t;
@@ -23,7 +22,7 @@ static inline int inlay_conv_narrow(void *const *base, const inlay_step *s,
     inlay_stored_take(base, s, 2, 5, type, &narrow, &queue);
     t.narrow = &narrow;
     t.make = inlay_panel_rows_make;
-    t.apart = inlay_disjoint(base, s, p->ow, p->iw);
+    t.apart = inlay_conv_apart(base, s, &t, r0, r1);
     inlay_conv_by(base, s, &t, r0, r1);
     inlay_panel_rows_flush(&queue);
     return 0;

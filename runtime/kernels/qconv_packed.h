@@ -529,8 +529,34 @@ static inline size_t inlay_qextent(const inlay_step *step, int i,
            (size_t)pixels * (size_t)ring->pix * size;
 }
 
-/* Can no byte of y be a byte of x? */
-static inline int inlay_qpacked_apart(void *const *base, const inlay_step *step)
+/* Can no byte of a row of y be one of the rows of x that it is made of? */
+static inline int inlay_qrow_apart(void *const *base, const inlay_step *step,
+                                   const inlay_qrow *row)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    const int wide =
+        params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
+    const uintptr_t y = (uintptr_t)row->y;
+    const uintptr_t y_end = y + (uintptr_t)params->ow *
+                                    (uintptr_t)step->ref[0].pix *
+                                    (uintptr_t)(wide ? 4 : 1);
+    const uintptr_t bytes = (uintptr_t)params->iw * (uintptr_t)step->ref[1].pix;
+    int32_t i;
+    for (i = 0; i < params->kd * params->kh; i++) {
+        const uintptr_t x = (uintptr_t)inlay_qimage_row(
+            base, step, row->image, row->plane + i / params->kh * params->dd,
+            row->row + i % params->kh * params->dh);
+        if (x && x < y_end && y < x + bytes)
+            return 0;
+    }
+    return 1;
+}
+
+/* Can no byte of rows [r0, r1) of y be one of x that they are made of? Where rows have slots, only
+ * one that is made by itself may lie over those. */
+static inline int inlay_qpacked_apart(void *const *base, const inlay_step *step,
+                                      int32_t r0, int32_t r1)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
@@ -538,6 +564,11 @@ static inline int inlay_qpacked_apart(void *const *base, const inlay_step *step)
         params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
     const uintptr_t y = (uintptr_t)inlay_at(base, step, 0);
     const uintptr_t x = (uintptr_t)inlay_at(base, step, 1);
+    if (r1 - r0 == 1 && inlay_is_dealt(step->ref) &&
+        inlay_is_dealt(step->ref + 1)) {
+        const inlay_qrow row = inlay_qpacked_window(base, step, r0);
+        return inlay_qrow_apart(base, step, &row);
+    }
     if (inlay_is_dealt(step->ref) || inlay_is_dealt(step->ref + 1))
         return 1;
     return y + inlay_qextent(step, 0, params->ow, wide ? 4 : 1) <= x ||
@@ -599,7 +630,7 @@ static inline int inlay_qconv_packed(void *const *base, const inlay_step *step,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    const int apart = r1 - r0 > 1 && inlay_qpacked_apart(base, step);
+    const int apart = r1 - r0 > 1 && inlay_qpacked_apart(base, step, r0, r1);
     const int joins = apart && inlay_qpacked_joins(params, step);
     inlay_qtile tile;
     ptrdiff_t strip = params->oc;

@@ -47,7 +47,7 @@ static inline int32_t inlay_qdw_most(const inlay_qdw *job, int32_t rows,
         params->out == INLAY_QOUT_U8 || params->out == INLAY_QOUT_I8;
     if (rows == 1)
         return 1;
-    if (inlay_qpacked_apart(job->base, job->step))
+    if (inlay_qpacked_apart(job->base, job->step, 0, rows))
         return params->oh;
     if (params->ow > columns || !bytes)
         return 1;

@@ -328,7 +328,7 @@ static inline void inlay_qown_all(inlay_qdw *job, int32_t r0, int32_t r1)
     own.fixed.scale = job->scale;
     most = inlay_qdw_most(job, r1 - r0, INLAY_QOWN_PIXELS);
     chunk = INLAY_QOWN_PIXELS;
-    if (most == 1 && !inlay_qpacked_apart(job->base, job->step))
+    if (most == 1 && !inlay_qpacked_apart(job->base, job->step, r0, r1))
         chunk = INLAY_QPIXELS;
     for (done = 0; done < r1 - r0; done += own.lines.n) {
         own.lines = inlay_qdw_lines_of(job, r0, r1, done, most);

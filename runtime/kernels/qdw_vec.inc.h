@@ -298,28 +298,6 @@ static inline int inlay_qdw_fits(const inlay_qdw *job)
            inlay_qdw_extent(params) <= INLAY_QDW_COLUMNS / fours;
 }
 
-/* Can no byte of the row of y be one of the rows of x that it is made of? */
-static inline int inlay_qdw_apart(const inlay_qdw *job, const inlay_qrow *row)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)job->step->params;
-    const uintptr_t y = (uintptr_t)row->y;
-    const uintptr_t y_end = (uintptr_t)inlay_qplace(&job->of.result, row->y,
-                                                    params->ow * job->of.ys);
-    const uintptr_t bytes =
-        (uintptr_t)params->iw * (uintptr_t)job->step->ref[1].pix;
-    int32_t i;
-    for (i = 0; i < params->kd * params->kh; i++) {
-        const uintptr_t x = (uintptr_t)inlay_qimage_row(
-            job->base, job->step, row->image,
-            row->plane + i / params->kh * params->dd,
-            row->row + i % params->kh * params->dh);
-        if (x && x < y_end && y < x + bytes)
-            return 0;
-    }
-    return 1;
-}
-
 /* Pixels [c, c + n) of a row, channels by vectors. */
 static inline void inlay_qdw_blocks(inlay_qdw *job, const inlay_qrow *row,
                                     int32_t c, int32_t n)
@@ -358,7 +336,7 @@ static inline void inlay_qdw_vectors(inlay_qdw *job, const inlay_qrow *row)
     const int32_t room = INLAY_QDW_COLUMNS / inlay_qdw_fours_of(params);
     int32_t most = (room - inlay_qdw_extent(params)) / params->sw + 1;
     int32_t done, n;
-    if (most > INLAY_QPIXELS && !inlay_qdw_apart(job, row))
+    if (most > INLAY_QPIXELS && !inlay_qrow_apart(job->base, job->step, row))
         most = INLAY_QPIXELS;
     for (done = 0; done < row->pixels; done += n) {
         const int32_t left = row->pixels - done;

@@ -221,12 +221,13 @@ static inline void inlay_qdw_pixels(inlay_qdw *job, const inlay_qrow *row,
 #include "kernels/qdw_mve.inc.h"
 
 /* Pixels that are made at a time: fewer where results may lie over what is still read. */
-static inline int32_t inlay_qdw_chunk(const inlay_qdw *job)
+static inline int32_t inlay_qdw_chunk(const inlay_qdw *job, int32_t r0,
+                                      int32_t r1)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)job->step->params;
     if (params->gather <= INLAY_QPIXELS ||
-        inlay_qpacked_apart(job->base, job->step))
+        inlay_qpacked_apart(job->base, job->step, r0, r1))
         return params->gather;
     return INLAY_QPIXELS;
 }
@@ -247,7 +248,7 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
     int32_t done, n;
 #if INLAY_QMVE
     if (inlay_qdw_goes_deep(job)) {
-        inlay_mve_dw_row(job, &row, inlay_qdw_chunk(job));
+        inlay_mve_dw_row(job, &row, inlay_qdw_chunk(job, r, r + 1));
         return;
     }
 #endif
@@ -298,7 +299,7 @@ static inline int inlay_qdwconv_packed(void *const *base,
 #endif
 #if INLAY_QMVE && INLAY_MVE_FLOAT
     if (inlay_qdw_goes_deep(&job) && inlay_mve_eights_suit(&job)) {
-        inlay_mve_eights_all(&job, r0, r1, inlay_qdw_chunk(&job));
+        inlay_mve_eights_all(&job, r0, r1, inlay_qdw_chunk(&job, r0, r1));
         return 0;
     }
 #endif

@@ -183,6 +183,65 @@ static void rings_share_a_pool(void **state)
     world_close(&w);
 }
 
+static bool rows_meet(const Operand *a, int32_t i, const Operand *b, int32_t k)
+{
+    const int64_t from = (int64_t)inlay_row_at(&a->ref, i);
+    const int64_t other = (int64_t)inlay_row_at(&b->ref, k);
+    return from < other + b->row_bytes && other < from + a->row_bytes;
+}
+
+/* Some row of step 1's result lies over the one that dies with it, and begins at least `apart`
+ * bytes before that: the proof refuses one that begins later. */
+static void nearer_rows_are_refused(World *w, int64_t apart)
+{
+    const Step *step = w->program.step.at[1];
+    Operand *y = step->operand;
+    const Operand *x = y + 1;
+    const int towards = step->backward ? -1 : 1;
+    const size_t rows = (size_t)y->rows;
+    uint16_t *slot = arena_copy(&w->arena, y->ref.slot, rows * sizeof *slot);
+    int32_t u = 1;
+    while (u < y->rows - 1 && !rows_meet(y, u, x, u - towards))
+        u++;
+    assert_true(u < y->rows - 1);
+    const int64_t far = (int64_t)inlay_row_at(&x->ref, u - towards) -
+                        (int64_t)inlay_row_at(&y->ref, u);
+    assert_true(far * towards >= apart);
+    const int64_t nearer = (far * towards - apart) / y->ref.unit + 1;
+    slot[u] = (uint16_t)(slot[u] + towards * nearer);
+    y->ref.slot = slot;
+    w->program.step.at[2]->operand[1].ref.slot = slot;
+    assert_false(plan_holds(&w->program, NULL));
+}
+
+/* Each window but the first writes its row over the oldest that it reads: three rings of two rows,
+ * one that is made, and some pixels that tiles are ahead. */
+static void rows_over_rows(void **state)
+{
+    (void)state;
+    const RowRule rule = {
+        .kind = ROWS_WINDOW,
+        .stride = 1,
+        .pad = 1,
+        .extent = 3,
+    };
+    const PixelRule pixels = { .stride = 1, .pad = 1, .extent = 3, .tile = 2 };
+    const int64_t pixel = 8 * 4;
+    const int64_t row = 256 * pixel;
+    World w;
+    world_open(&w, 7);
+    Tensor *t = add_input(&w, 32, 256, 3);
+    for (int i = 0; i < 4; i++)
+        t = add_pixels(&w, t, rule, 32, pixels, 8);
+    add_sum(&w, t);
+    finish(&w);
+    plan_program(&w.program, &(PlanOptions){ .align = 16 });
+    plan_check(&w.program);
+    assert_in_range(w.program.plan.arena_size, 7 * row, 8 * row - 128 * pixel);
+    nearer_rows_are_refused(&w, 3 * pixel);
+    world_close(&w);
+}
+
 /* Elementwise results in a stream are made in the rows of what they are made of: the three rows
  * that the second window needs, and one for the sum; a window that still needs what the elementwise
  * step reads (twice) keeps both apart. */
@@ -222,6 +281,7 @@ int main(void)
                                         cmocka_unit_test(chain_streams),
                                         cmocka_unit_test(guests_in_rings),
                                         cmocka_unit_test(walks_are_remembered),
-                                        cmocka_unit_test(rings_share_a_pool) };
+                                        cmocka_unit_test(rings_share_a_pool),
+                                        cmocka_unit_test(rows_over_rows) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The rows of rings that share a pool, as deal.c lists them, over.c finds which may lie over which,
+ * and fit.c lays them out: rectangles, calls of the stream one way, bytes of the pool the other. */
+#ifndef INLAY_SCHEDULE_POOL_H
+#define INLAY_SCHEDULE_POOL_H
+
+#include "schedule/stream.h"
+
+/* A row of a ring, alive from the call that makes it first to the last one that needs it. */
+typedef struct Row {
+    int32_t first,
+        last; /* places in the stream's order; last < 0: it is not made */
+    int64_t bytes, at;
+    /* The row that is made in the last call that needs this one, and may lie over it; -1: none.
+     * Going forward it begins `apart` bytes before this one at the latest, going backward `apart`
+     * bytes behind it at the earliest; or, where `equal`, with it. */
+    int32_t over;
+    int32_t under; /* one of those that this one may lie over; -1: none */
+    bool equal;
+    int64_t apart;
+} Row;
+
+typedef struct Deal {
+    Arena *arena;
+    const Items *all;
+    const Stream *stream;
+    int32_t *
+        ring_of; /* by item of the stream's touches, from `least` on; -1: it stays a ring */
+    int32_t least; /* number of an item */
+    int32_t *base; /* by ring: its first row in `row`; -1: it stays a ring */
+    Row *row;
+    int32_t rows;
+    int32_t *call,
+        *end; /* by place in the order: where its call begins, its last place */
+    int64_t rings;       /* bytes that those take which are dealt */
+    int64_t unit, alive; /* bytes alive at once */
+} Deal;
+
+/* Row r of a touch's item; NULL: its ring is not dealt. */
+static inline Row *deal_row(const Deal *deal, const Touch *touch, int32_t r)
+{
+    const int32_t ring = deal->ring_of[touch->item - deal->least];
+    return ring < 0 ? NULL : deal->row + deal->base[ring] + r;
+}
+
+/* over.c: fills in Row.over once all lives are known. */
+void deal_find_over(const Deal *deal);
+/* Bytes that a row saves at most by lying over the one that is made in its last call. */
+int64_t row_saves(const Deal *deal, const Row *row);
+
+/* fit.c: gives the rows their places; returns the bytes of the pool, more than `most` where they were
+ * not found to fit into those. */
+int64_t deal_fit(const Deal *deal, int64_t most, DealEffort effort);
+
+#endif
