@@ -187,6 +187,27 @@ static void add_counters(const Trial *trial, Program *program)
     }
 }
 
+/* A result that the pool of its stream begins in: the one before the other, then all of it. */
+static void list_tail(const Trial *trial, Program *program, const Item *item,
+                      Block block)
+{
+    const Item *ring = trial->all.item.at + item->tail - 1;
+    const PlaceItem *place = trial->item.at + (item - trial->all.item.at);
+    const PlacePart *both = place->part;
+    const Block pool = {
+        .tensor = ring->root,
+        .offset = item->root->offset + ring->lead,
+        .bytes = both->size - ring->lead,
+        .pool = true,
+    };
+    block.bytes = ring->lead;
+    add_block(trial, program, block, both->begin, both->end);
+    add_block(trial, program, pool, both->begin, both->end);
+    block.bytes = place->part[1].size;
+    if (both->end < place->end)
+        add_block(trial, program, block, both->end, place->end);
+}
+
 static void list_blocks(const Trial *trial, Program *program)
 {
     if (!trial->schedule.slot.n)
@@ -202,7 +223,11 @@ static void list_blocks(const Trial *trial, Program *program)
             .pool = item->slots,
             .scratch = item->scratch,
         };
-        if (!item->outside && !item->host)
+        if (item->outside || item->host)
+            continue;
+        if (item->tail)
+            list_tail(trial, program, item, block);
+        else
             add_block(trial, program, block, place->begin, place->end);
     }
     if (trial->item.n > trial->all.item.n)

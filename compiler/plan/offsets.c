@@ -14,18 +14,43 @@ static int64_t own_bytes(const Trial *trial, const Item *item)
                       : item->size;
 }
 
+/* A result with the pool of the stream that makes it, and then by itself. */
+static PlaceItem place_with_pool(const Trial *trial, const Item *item,
+                                 PlaceItem place)
+{
+    const Item *ring = trial->all.item.at + item->tail - 1;
+    const int64_t pool = items_round(&trial->all, ring->slots->pool);
+    const int64_t both = i64_max(place.size, ring->lead + pool);
+    PlacePart *part = NEW_ARRAY(trial->arena, PlacePart, 2);
+    part[0] = (PlacePart){
+        .size = both,
+        .begin = place.begin,
+        .end = place.begin + 1,
+    };
+    part[1] = (PlacePart){
+        .size = place.size,
+        .begin = place.begin + 1,
+        .end = place.end,
+    };
+    place.size = both;
+    place.parts = 2;
+    place.part = part;
+    return place;
+}
+
 static PlaceItem place_item(const Trial *trial, const Item *item)
 {
     const int64_t steps = (int64_t)trial->program->step.n;
     const int64_t first = i64_max(item->first, 0);
     const int64_t last =
         item->outside ? first : i64_max(first, i64_min(item->end, steps) - 1);
-    return (PlaceItem){
+    const PlaceItem place = {
         .size = own_bytes(trial, item),
         .align = trial->opt.align,
         .begin = trial->slot_of[first],
         .end = trial->slot_of[last] + 1,
     };
+    return item->tail ? place_with_pool(trial, item, place) : place;
 }
 
 static void add_items(Trial *trial)
@@ -112,7 +137,8 @@ static void forbid(Trial *trial, int32_t i, int32_t j, int64_t lo, int64_t hi)
 /* Distances beyond these keep a pair apart altogether. */
 static void allow(Trial *trial, const Overlap *overlap)
 {
-    const int64_t in = trial->item.at[overlap->in].size;
+    const PlaceItem *dying = trial->item.at + overlap->in;
+    const int64_t in = place_part(dying, place_parts(dying) - 1).size;
     const int64_t out = trial->item.at[overlap->out].size;
     const int64_t below =
         overlap->by_row ? -i64_min(overlap->forward, out) : -out;
@@ -262,7 +288,8 @@ static void place_guests(Trial *trial)
         const int32_t host = trial->all.item.at[i].host - 1;
         if (host < 0)
             continue;
-        trial->offset[i] = trial->offset[host];
+        const int64_t lead = trial->all.item.at[i].lead;
+        trial->offset[i] = trial->offset[host] + lead;
         if (trial->region)
             trial->region[i] = trial->region[host];
     }

@@ -13,7 +13,7 @@ static Arena *scratch_of(const Program *program)
 /* The first of those that share the pool of a stream stands for it. */
 static void set_pool(Trial *trial, const Stream *stream)
 {
-    int32_t pool = -1;
+    int32_t pool = stream->tail;
     for (size_t i = 0; i < stream->ring.n; i++) {
         const Ring *ring = stream->ring.at + i;
         Item *item = trial->all.item.at + ring->item;
@@ -23,8 +23,11 @@ static void set_pool(Trial *trial, const Stream *stream)
             continue;
         item->ring = 0;
         item->host = pool + 1;
+        item->lead = stream->lead;
         if (pool < 0)
             pool = ring->item;
+        if (pool == stream->tail)
+            trial->all.item.at[pool].tail = ring->item + 1;
     }
 }
 
@@ -36,6 +39,7 @@ static void set_rings(Trial *trial, const Stream *stream)
         const bool all_rows = item->whole || ring->rows == item->rows;
         item->ring = all_rows ? 0 : ring->rows;
         item->host = ring->host + 1;
+        item->lead = 0;
     }
 }
 
@@ -44,6 +48,8 @@ static void take_schedule(Trial *trial)
 {
     const Schedule *schedule = &trial->schedule;
     const size_t steps = trial->program->step.n;
+    for (size_t i = 0; i < trial->all.item.n; i++)
+        trial->all.item.at[i].tail = 0;
     trial->slot_of = NEW_ARRAY(trial->arena, int32_t, steps + 1);
     for (int32_t i = 0; i < (int32_t)schedule->slot.n; i++) {
         const Slot *slot = schedule->slot.at + i;

@@ -367,23 +367,32 @@ static bool whole_apart(const Operand *w, const Operand *operand)
            (operand->reuse == REUSE_NONE && !operand->write);
 }
 
-/* The rows of an operand that may not be overwritten yet when unit u of a call writes: a kernel
- * that does not say that it goes row by row reads all rows of a call to its end, and so does any
- * kernel where rows have slots. */
-static Range rows_needed(const Check *check, const Step *step, const Operand *w,
-                         const Operand *operand, int32_t u)
+/* Of a call the first unit whose rows of an operand may not be overwritten yet when unit u writes:
+ * a kernel that does not say that it goes row by row reads all rows of a call to its end, and so
+ * does any kernel where rows have slots. */
+static int32_t first_reader(const Check *check, const Operand *w,
+                            const Operand *operand, int32_t u)
 {
-    Range range = rows_of(step, operand, u);
-    const Range first = rows_of(step, operand, check->first);
     if (operand->write)
-        return range;
-    if (operand->reuse != REUSE_NONE && !is_dealt(w) && !is_dealt(operand))
-        return range;
-    if (first.lo < range.lo)
-        range.lo = first.lo;
-    if (first.hi > range.hi)
-        range.hi = first.hi;
-    return range;
+        return u;
+    if (is_dealt(w) || is_dealt(operand))
+        return check->first;
+    if (operand->reuse != REUSE_NONE)
+        return u;
+    return check->first;
+}
+
+/* No byte that unit u writes as operand w may be one that it, or a unit before it, reads. */
+static bool unit_apart(Check *check, const Step *step, const Operand *w,
+                       const Operand *operand, int32_t u)
+{
+    const Range written = rows_of(step, w, u);
+    int32_t reader = first_reader(check, w, operand, u);
+    const int32_t next = reader < u ? 1 : -1;
+    for (; reader != u + next; reader += next)
+        if (!apart(check, w, written, operand, rows_of(step, operand, reader)))
+            return false;
+    return true;
 }
 
 bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
@@ -398,13 +407,11 @@ bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
             if (!compared(check, step, k, i, u, pixels) ||
                 (whole && !whole_apart(w, o)))
                 continue;
-            Range written = { 0, w->ref.cap };
-            Range range = { 0, o->ref.cap };
-            if (!whole) {
-                written = rows_of(step, w, u);
-                range = rows_needed(check, step, w, o, u);
-            }
-            if (!apart(check, w, written, o, range))
+            const Range all = { 0, w->ref.cap };
+            const Range range = { 0, o->ref.cap };
+            if (whole && !apart(check, w, all, o, range))
+                return false;
+            if (!whole && !unit_apart(check, step, w, o, u))
                 return false;
         }
     }

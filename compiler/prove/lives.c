@@ -190,6 +190,37 @@ static void judge_pool(Lives *lives, const Operand *operand,
         life->guest = true;
 }
 
+/* A tensor that a stream makes, and that lives on, may lie over the pool `standing` stands for. */
+static void join_pool(Lives *lives, int32_t slot, const Operand *standing,
+                      const Operand *made)
+{
+    int64_t at;
+    Life *pool = life_of(lives, standing);
+    Life *life = life_of(lives, made);
+    if (!life || !made->write || made->slots || made->scratch || life->joined)
+        return;
+    if (life->first != slot || life->last <= slot)
+        return;
+    const Tensor *first = owner_of(standing, &at);
+    const Tensor *tensor = owner_of(made, &at);
+    const int64_t end = tensor->offset + life->bytes;
+    if (first->region != tensor->region || tensor->offset > first->offset ||
+        end <= first->offset)
+        return;
+    life->joined = true;
+    pool->bytes = i64_max(0, first->offset + pool->bytes - end);
+}
+
+static void join_pools(Lives *lives, int32_t slot, const Operand *standing)
+{
+    const Slot *s = lives->slot.at + slot;
+    for (int32_t i = s->first; i < s->end; i++) {
+        const Step *step = lives->program->step.at[i];
+        for (int k = 0; k < step->n_operand; k++)
+            join_pool(lives, slot, standing, step->operand + k);
+    }
+}
+
 static void judge_pools(Lives *lives)
 {
     for (size_t s = 0; s < lives->slot.n; s++) {
@@ -200,6 +231,8 @@ static void judge_pools(Lives *lives)
             for (int k = 0; k < step->n_operand; k++)
                 judge_pool(lives, step->operand + k, &first);
         }
+        if (first)
+            join_pools(lives, (int32_t)s, first);
     }
 }
 
@@ -265,6 +298,8 @@ Lives lives_find(Arena *arena, const Program *program)
 bool life_begins(const Lives *lives, const Life *life, int32_t slot)
 {
     const bool stream = lives->slot.at[slot].stream != NULL;
+    if (life->joined)
+        return false;
     return life->last >= 0 && !life->scratch && life->first == slot &&
            (life->last > slot || !stream);
 }

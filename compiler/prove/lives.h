@@ -15,6 +15,9 @@ typedef struct Life {    /* of a tensor in the arena */
     bool elementwise;
     /* all of it, through its last slot: the next round of a loop reads it */
     bool kept;
+    /* the pool of the stream that makes it begins within it: all of it is there, and the pool
+     * counts beside it */
+    bool joined;
     /* made and read in one stream, where what is made of it takes its place: counted with that */
     bool guest;
 } Life;

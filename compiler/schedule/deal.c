@@ -127,7 +127,8 @@ static void new_rows(Deal *deal)
 {
     const Stream *stream = deal->stream;
     deal->unit = unit_of(deal->rings);
-    deal->row = NEW_ARRAY(deal->arena, Row, deal->rows + 1);
+    const int32_t tail = deal->result ? deal->result->operand->rows : 0;
+    deal->row = NEW_ARRAY(deal->arena, Row, deal->rows + tail + 1);
     for (size_t i = 0; i < stream->ring.n; i++) {
         const Item *item = deal->all->item.at + stream->ring.at[i].item;
         const int64_t units = i64_ceil_div(item->row_bytes, deal->unit);
@@ -196,13 +197,13 @@ static void note_lives(const Deal *deal)
     }
 }
 
-static int64_t count_alive(const Deal *deal)
+/* Bytes alive in each call. */
+static int64_t *count_alive(Deal *deal)
 {
     const int32_t calls = deal->stream->calls;
     int64_t *more = NEW_ARRAY(deal->arena, int64_t, calls + 2);
     int64_t *saved = NEW_ARRAY(deal->arena, int64_t, calls + 1);
     int64_t alive = 0;
-    int64_t most = 0;
     for (int32_t i = 0; i < deal->rows; i++) {
         const Row *row = deal->row + i;
         if (row->last < 0)
@@ -214,9 +215,10 @@ static int64_t count_alive(const Deal *deal)
     }
     for (int32_t i = 0; i < calls; i++) {
         alive += more[i];
-        most = i64_max(most, alive - saved[i]);
+        more[i] = alive - saved[i];
+        deal->alive = i64_max(deal->alive, more[i]);
     }
-    return most;
+    return more;
 }
 
 /* ---- slots ---- */
@@ -273,12 +275,13 @@ static bool prepare(Deal *deal, int64_t most)
     list_rows(deal);
     if (!deal->rows)
         return false;
+    deal_find_result(deal);
     new_rows(deal);
     list_calls(deal);
     note_lives(deal);
     deal_find_over(deal);
-    deal->alive = count_alive(deal);
-    const int64_t least = items_round(deal->all, deal->alive);
+    deal_find_tail(deal, count_alive(deal));
+    const int64_t least = deal_beside(deal, deal->alive);
     return least < deal->rings &&
            deal->stream->bytes - deal->rings + least <= most;
 }
@@ -291,11 +294,16 @@ static bool deal_pool(Deal *deal, Stream *stream, int64_t most,
         return false;
     const int64_t fits = most - stream->bytes + deal->rings;
     const int64_t less = i64_min(deal->rings - 1, fits);
-    const int64_t pool = items_round(deal->all, deal_fit(deal, less, effort));
-    if (pool > less)
+    const int64_t pool = deal_fit(deal, less, effort);
+    const int64_t beside = deal_beside(deal, pool);
+    if (beside > less)
         return false;
-    give_slots(deal, stream, pool, given);
-    stream->bytes += pool - deal->rings;
+    give_slots(deal, stream, items_round(deal->all, pool), given);
+    stream->bytes += beside - deal->rings;
+    if (deal->tail) {
+        stream->tail = deal->result->item;
+        stream->lead = deal_lead(deal);
+    }
     return true;
 }
 

@@ -41,6 +41,17 @@ static int64_t least_inside(const Finder *finder, int32_t first, int32_t to)
     return bytes;
 }
 
+/* Where rings share a pool, the last rows of the result may take their place. */
+static int64_t least_bytes(const Finder *finder, const Range *range,
+                           int32_t from)
+{
+    const int64_t before = finder->alive[from];
+    const int64_t behind = finder->alive[range->to];
+    if (finder->slots)
+        return i64_max(before + range->inside, behind);
+    return i64_max(before, behind) + range->inside;
+}
+
 static void add_streams(Finder *finder, int32_t to)
 {
     Range range = { .to = to };
@@ -53,8 +64,7 @@ static void add_streams(Finder *finder, int32_t to)
         range.cost += finder->cost[from];
         range.worst = i64_max(range.worst, finder->layer[from]);
         range.inside += least_inside(finder, from, to);
-        const int64_t least =
-            i64_max(finder->alive[from], finder->alive[to]) + range.inside;
+        const int64_t least = least_bytes(finder, &range, from);
         if (to - from < 2 || finder->crossing[from] > MOST_CROSSING ||
             least >= range.worst)
             continue;

@@ -215,7 +215,7 @@ static Layout layout_new(const Deal *deal, const int64_t *room)
         .deal = deal,
         .list = NEW_ARRAY(deal->arena, int32_t, lists),
         .room = room,
-        .gap = NEW_ARRAY(deal->arena, Gap, 2 * deal->rows + 1),
+        .gap = NEW_ARRAY(deal->arena, Gap, 2 * (deal->rows + deal->tail) + 1),
     };
 }
 
@@ -260,6 +260,8 @@ static size_t lay_out(Fit *fit)
     Layout layout = layout_new(deal, fit->room);
     int64_t pool = 0;
     size_t i = 0;
+    for (int32_t k = 0; k < deal->tail; k++)
+        list_placed(&layout, deal->rows + k);
     for (; i < fit->n; i++) {
         const int32_t number = fit->turn[i].row;
         Row *row = deal->row + number;
@@ -329,8 +331,11 @@ static const int64_t *find_rooms(const Deal *deal)
     return room;
 }
 
-int64_t deal_fit(const Deal *deal, int64_t most, DealEffort effort)
+int64_t deal_fit(const Deal *deal, int64_t beside, DealEffort effort)
 {
+    int64_t most = beside;
+    if (deal->tail)
+        most += touch_item(deal->all, deal->result)->size - deal_lead(deal);
     Fit fit = {
         .deal = deal,
         .turn = NEW_ARRAY(deal->arena, Turn, deal->rows + 1),

@@ -45,6 +45,9 @@ typedef struct Item {
     bool over; /* then: some of them over rows that they are made of */
     /* 1 + the item at whose place it lies, or which stands for their pool; 0: it has its own */
     int32_t host;
+    int64_t lead; /* then: bytes behind the host's begin */
+    /* 1 + an item of the pool that begins within this one, in the stream that makes it; 0: none */
+    int32_t tail;
 } Item;
 
 typedef struct Items {

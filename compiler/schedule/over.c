@@ -59,7 +59,7 @@ static void allow(const Finder *finder, const Touch *touch, int32_t unit,
     }
 }
 
-/* The row that unit `unit` of the step makes, where it is made at once; NULL: none that is dealt. */
+/* The row that unit `unit` of the step makes; NULL: none that is dealt. */
 static Row *row_made(const Deal *deal, int32_t number, int32_t unit)
 {
     const Touch *end = touch_end(deal->all, number);

@@ -34,6 +34,10 @@ typedef struct Deal {
         *end; /* by place in the order: where its call begins, its last place */
     int64_t rings;       /* bytes that those take which are dealt */
     int64_t unit, alive; /* bytes alive at once */
+    /* what the stream makes for others, whose last rows may lie in the pool's first bytes; NULL:
+     * nothing */
+    const Touch *result;
+    int32_t tail; /* so many of them, in `row` behind the others */
 } Deal;
 
 /* Row r of a touch's item; NULL: its ring is not dealt. */
@@ -43,13 +47,23 @@ static inline Row *deal_row(const Deal *deal, const Touch *touch, int32_t r)
     return ring < 0 ? NULL : deal->row + deal->base[ring] + r;
 }
 
+/* tail.c: finds the result. */
+void deal_find_result(Deal *deal);
+/* How many of its rows pay, given the bytes alive in each call of all other rows: lists them, and
+ * counts them in. */
+void deal_find_tail(Deal *deal, const int64_t *alive);
+/* Bytes of the result before the pool begins. */
+int64_t deal_lead(const Deal *deal);
+/* Bytes that a pool of so many takes beside the result. */
+int64_t deal_beside(const Deal *deal, int64_t pool);
+
 /* over.c: fills in Row.over once all lives are known. */
 void deal_find_over(const Deal *deal);
 /* Bytes that a row saves at most by lying over the one that is made in its last call. */
 int64_t row_saves(const Deal *deal, const Row *row);
 
-/* fit.c: gives the rows their places; returns the bytes of the pool, more than `most` where they were
- * not found to fit into those. */
-int64_t deal_fit(const Deal *deal, int64_t most, DealEffort effort);
+/* fit.c: gives the rows their places; returns the bytes of the pool. Where they were not found to
+ * fit into `beside` bytes beside the result, it is larger. */
+int64_t deal_fit(const Deal *deal, int64_t beside, DealEffort effort);
 
 #endif

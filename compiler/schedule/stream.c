@@ -493,6 +493,7 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
         .backward = backward,
         .under = -1,
         .over = -1,
+        .tail = -1,
     };
     make_room(&w, out);
     const ArenaMark mark = arena_mark(a);

@@ -42,6 +42,10 @@ typedef struct Stream {
     int64_t distance;
     int64_t bytes;   /* rings, the largest scratch, and row counters */
     int64_t scratch; /* the largest scratch of a step */
+    /* an item that it makes, `lead` bytes behind whose begin the pool of its rings begins, where
+     * its last rows come to lie; -1: none */
+    int32_t tail;
+    int64_t lead;
     /* the walk stopped: bytes, less what lying over the input can save, would be more than
      * `most` */
     bool beyond;

@@ -183,6 +183,35 @@ static void rings_share_a_pool(void **state)
     world_close(&w);
 }
 
+/* While the last rows of a stream's result are made, its rings need less and less: they begin where
+ * those rows lie. Of 64 rows and a pool of ten, one at least is the same bytes. */
+static void pools_begin_in_results(void **state)
+{
+    (void)state;
+    const int64_t row = 64 * 8 * 4;
+    World w;
+    world_open(&w, 7);
+    Tensor *t = add_input(&w, 64, 64, 3);
+    for (int i = 0; i < 3; i++)
+        t = add_window(&w, t, 1, 1, 3, 64, i < 2 ? 16 : 8);
+    Tensor *y = add_image(&w, 1, 64, 8);
+    add_step(&w, &kernel_op, y, 1, &(In){ t, { .kind = ROWS_ALL }, REUSE_NONE },
+             0);
+    finish(&w);
+    plan_program(&w.program, &(PlanOptions){ .align = 16 });
+    plan_check(&w.program);
+    const int64_t arena = w.program.plan.arena_size;
+    assert_in_range(arena, 64 * row, 73 * row + 64);
+    assert_int_equal(plan_lower_bound(&w.program), arena);
+    const Operand *result = w.program.step.at[2]->operand;
+    const Operand *ring = w.program.step.at[1]->operand;
+    assert_null(result->slots);
+    assert_non_null(ring->slots);
+    const int64_t end = result->tensor->offset + 64 * row;
+    assert_in_range(ring->tensor->offset, end - 16 * row, end - row);
+    world_close(&w);
+}
+
 static bool rows_meet(const Operand *a, int32_t i, const Operand *b, int32_t k)
 {
     const int64_t from = (int64_t)inlay_row_at(&a->ref, i);
@@ -276,12 +305,15 @@ static void guests_in_rings(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_programs),
-                                        cmocka_unit_test(regions),
-                                        cmocka_unit_test(chain_streams),
-                                        cmocka_unit_test(guests_in_rings),
-                                        cmocka_unit_test(walks_are_remembered),
-                                        cmocka_unit_test(rings_share_a_pool),
-                                        cmocka_unit_test(rows_over_rows) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs),
+        cmocka_unit_test(regions),
+        cmocka_unit_test(chain_streams),
+        cmocka_unit_test(guests_in_rings),
+        cmocka_unit_test(walks_are_remembered),
+        cmocka_unit_test(rings_share_a_pool),
+        cmocka_unit_test(rows_over_rows),
+        cmocka_unit_test(pools_begin_in_results)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
