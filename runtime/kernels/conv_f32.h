@@ -326,8 +326,8 @@ static inline void inlay_conv_groups(const inlay_conv_params *p, inlay_tile *t,
 
 /* Can no byte of rows [r0, r1) of y be one of the rows of x that they are made of? Where rows have
  * slots, only one that is made by itself may lie over those. */
-static inline int inlay_conv_apart(void *const *base, const inlay_step *s,
-                                   inlay_tile *t, int32_t r0, int32_t r1)
+INLAY_APART int inlay_conv_apart(void *const *base, const inlay_step *s,
+                                 inlay_tile *t, int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const int32_t y_bytes = p->ow * s->ref[0].pix * 4;
