@@ -93,8 +93,7 @@ static void check_winograd(Bounds *bounds, const inlay_winograd_params *p)
     bounds_axis(bounds, p->ow, 1, p->pw, INLAY_WINOGRAD_SIDE, 1);
     bounds_refuse(bounds, p->tile != 4 && p->tile != 2,
                   "no kernel has such tiles");
-    bounds_refuse(bounds, p->ic % 16 || p->oc % 16,
-                  "its channels are no multiples of 16");
+    bounds_refuse(bounds, p->ic < 16, "it has fewer than 16 channels");
     bounds_refuse(bounds, p->width != 4 && p->width != 16,
                   "no kernel has such blocks of weights");
 }
@@ -104,8 +103,9 @@ static int64_t winograd_floats(Bounds *bounds, const inlay_winograd_params *p,
                                int64_t patch)
 {
     const int64_t zeros = i64_max(p->ic, INLAY_WINOGRAD_CHANNELS);
-    const int64_t products = i64_min(p->oc, INLAY_WINOGRAD_CHANNELS);
-    const int64_t channels = sat_add(p->ic, products);
+    const int64_t made = i64_min(p->oc, INLAY_WINOGRAD_CHANNELS);
+    const int64_t room = sat_mul(i64_ceil_div(made, 16), 16);
+    const int64_t channels = sat_add(p->ic, room);
     const int64_t patches = sat_mul(bounds_positive(bounds, p->block), patch);
     return sat_add(zeros, sat_mul(patches, channels));
 }
@@ -119,7 +119,7 @@ void bounds_winograd(Bounds *bounds)
     check_winograd(bounds, p);
     touch_image(bounds, 0, "result", p->ow, p->oc);
     touch_source(bounds, rows, p->iw, p->ic);
-    touch_box(bounds, 2, "weights", patch, p->oc, p->ic);
+    touch_box(bounds, 2, "weights", patch, up_to_four(p->oc), p->ic);
     touch(bounds, 3, "bias", p->oc);
     touch_image(bounds, 4, "addend", p->ow, p->oc);
     touch_any(bounds, 2, 5);

@@ -10,7 +10,8 @@ enum {
     CACHE_BYTES =
         1 << 18, /* of patches and products of a block: more buys little time */
     LEAST_TILES = 14,    /* of a block, that each weight is used for */
-    LEAST_CHANNELS = 16, /* fewer do not pay for the transformations */
+    LEAST_CHANNELS = 16, /* of x; fewer are less than a vector */
+    LEAST_RESULTS = 8,   /* fewer channels do not pay for the transformations */
 };
 
 /* Rows of G: how the three taps of an axis become the `side` weights of a patch. */
@@ -127,8 +128,9 @@ Recipe *winograd_weights(Store *store, const Recipe *w, int32_t tile)
 int64_t winograd_scratch(const inlay_winograd_params *params)
 {
     const int64_t side = params->tile + 2;
-    const int64_t channels =
-        params->ic + i64_min(params->oc, INLAY_WINOGRAD_CHANNELS);
+    const int64_t made =
+        i64_min(inlay_winograd_room(params->oc), INLAY_WINOGRAD_CHANNELS);
+    const int64_t channels = params->ic + made;
     const int64_t tiles = i64_mul(side * side, params->block);
     const int64_t floats =
         i64_add(inlay_winograd_zeros(params), i64_mul(tiles, channels));
@@ -158,8 +160,7 @@ static bool is_window(const inlay_conv_params *conv)
 
 static bool has_channels(const inlay_conv_params *conv)
 {
-    return conv->ic % 16 == 0 && conv->oc % 16 == 0 &&
-           conv->ic >= LEAST_CHANNELS && conv->oc >= LEAST_CHANNELS;
+    return conv->ic >= LEAST_CHANNELS && conv->oc >= LEAST_RESULTS;
 }
 
 /* Multiplications in the time in which a weight is read that few pixels use; and at what cost of a

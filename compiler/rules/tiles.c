@@ -192,7 +192,7 @@ static void tiles_winograd(const Step *step, TileUse *use)
     const int32_t rest = p->oc % INLAY_WINOGRAD_CHANNELS;
     if (p->oc >= INLAY_WINOGRAD_CHANNELS)
         add_chunks(use, INLAY_WINOGRAD_CHANNELS, wide * high, p->block);
-    add_chunks(use, rest, wide * high, p->block);
+    add_chunks(use, inlay_winograd_filled(rest), wide * high, p->block);
 }
 
 /* ---- products ---- */

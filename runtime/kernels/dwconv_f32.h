@@ -25,6 +25,9 @@ enum { INLAY_DW_APART = 1 };
 enum { INLAY_DW_APART = 0 };
 #endif
 
+/* Windows of 5 and 7 columns have code of their own where there are vectors. */
+#define INLAY_DW_WIDE (INLAY_VL > 1)
+
 /* A row's constants: the rows of the window that exist, and distances in floats. */
 typedef struct inlay_dw {
     const float *x;
@@ -74,9 +77,17 @@ typedef struct inlay_dw_tile {
     int32_t pixels; /* from one tile to the next */
 } inlay_dw_tile;
 
-/* What a tile has code of its own for: a window of three columns of stride 1 or 2, any window, and
- * any window of a single pixel. */
-enum { INLAY_DW_STRIDE_1, INLAY_DW_STRIDE_2, INLAY_DW_ANY, INLAY_DW_ONE };
+/* What a tile has code of its own for: a window of three columns of stride 1 or 2, any window, any
+ * window of a single pixel, and windows of five and seven columns. */
+enum {
+    INLAY_DW_STRIDE_1,
+    INLAY_DW_STRIDE_2,
+    INLAY_DW_ANY,
+    INLAY_DW_ONE,
+    INLAY_DW_FIVE_1,
+    INLAY_DW_FIVE_2,
+    INLAY_DW_SEVEN_1
+};
 
 #define INLAY_FAMILY "dwconv_f32.inc.h"
 #include "each_width.inc.h"
@@ -153,6 +164,23 @@ INLAY_APART void inlay_dw_any(const inlay_dw *t, const inlay_dw_tile *tiles)
     inlay_dw_tiles(t, tiles, INLAY_DW_ANY);
 }
 
+#if INLAY_DW_WIDE
+INLAY_APART void inlay_dw_five_1(const inlay_dw *t, const inlay_dw_tile *tiles)
+{
+    inlay_dw_tiles(t, tiles, INLAY_DW_FIVE_1);
+}
+
+INLAY_APART void inlay_dw_five_2(const inlay_dw *t, const inlay_dw_tile *tiles)
+{
+    inlay_dw_tiles(t, tiles, INLAY_DW_FIVE_2);
+}
+
+INLAY_APART void inlay_dw_seven_1(const inlay_dw *t, const inlay_dw_tile *tiles)
+{
+    inlay_dw_tiles(t, tiles, INLAY_DW_SEVEN_1);
+}
+#endif
+
 INLAY_APART void inlay_dw_one(const inlay_dw *t, const inlay_dw_tile *tile)
 {
     inlay_dw_channels(t, tile, INLAY_DW_ONE);
@@ -210,6 +238,29 @@ static inline int32_t inlay_dw_outside(const inlay_conv_params *p,
     return (first < 0 ? 1 : 0) | (end > p->iw ? 2 : 0);
 }
 
+/* Tiles of a window that is not three adjacent columns. */
+INLAY_INLINE void inlay_dw_others(const inlay_conv_params *p, const inlay_dw *t,
+                                  const inlay_dw_tile *tiles)
+{
+#if INLAY_DW_WIDE
+    if (p->dw == 1 && p->kw == 5 && p->sw == 1) {
+        inlay_dw_five_1(t, tiles);
+        return;
+    }
+    if (p->dw == 1 && p->kw == 5 && p->sw == 2) {
+        inlay_dw_five_2(t, tiles);
+        return;
+    }
+    if (p->dw == 1 && p->kw == 7 && p->sw == 1) {
+        inlay_dw_seven_1(t, tiles);
+        return;
+    }
+#else
+    (void)p;
+#endif
+    inlay_dw_any(t, tiles);
+}
+
 /* Tiles of four pixels, `pixels` apart, the first of which begins at c. */
 static inline void inlay_dw_fours(const inlay_conv_params *p, const inlay_dw *t,
                                   int32_t c, int32_t tiles, int32_t pixels)
@@ -220,7 +271,7 @@ static inline void inlay_dw_fours(const inlay_conv_params *p, const inlay_dw *t,
     tile.tiles = tiles;
     tile.pixels = pixels;
     if (!inlay_dw_is_three(p)) {
-        inlay_dw_any(t, &tile);
+        inlay_dw_others(p, t, &tile);
         return;
     }
     tile.skip = inlay_dw_outside(p, first);

@@ -25,7 +25,8 @@ INLAY_INLINE void INLAY_W(dw_finish)(const inlay_dw *t, const INLAY_FLOATS *sum,
     }
 }
 
-/* One column of x for all pixels of a tile whose windows it lies in. */
+/* One column of x for all pixels of a tile whose windows, of three columns, it
+ * lies in. */
 INLAY_INLINE void INLAY_W(dw_column)(INLAY_FLOATS *sum, const float *from,
                                      const INLAY_FLOATS *weight,
                                      const int column, const int stride)
@@ -66,6 +67,44 @@ INLAY_INLINE void INLAY_W(dw_three)(const inlay_dw *t, INLAY_FLOATS *sum,
         INLAY_W(dw_column)(sum, x + last * t->tap, weight, last, stride);
 }
 
+#if INLAY_DW_WIDE
+/* The same of windows of `taps` columns. */
+INLAY_INLINE void INLAY_W(dw_wide_column)(INLAY_FLOATS *sum, const float *from,
+                                          const INLAY_FLOATS *weight,
+                                          const int column, const int taps,
+                                          const int stride)
+{
+    INLAY_FLOATS v = INLAY_W(load)(from);
+    int k;
+    INLAY_KEEP(v);
+    INLAY_UNROLL
+    for (k = taps - 1; k >= 0; k--) {
+        const int first = column - k; /* of the window */
+        const int pixel = first / stride;
+        if (first < 0 || first % stride || pixel >= 4)
+            continue;
+        sum[pixel] = INLAY_W(fma)(weight[k], v, sum[pixel]);
+    }
+}
+
+/* A row of a window of 5 or 7 columns, all of which exist. */
+INLAY_INLINE void INLAY_W(dw_wide)(const inlay_dw *t, INLAY_FLOATS *sum,
+                                   const float *x, const float *w,
+                                   const int taps, const int stride)
+{
+    INLAY_FLOATS weight[7];
+    int i;
+    INLAY_UNROLL
+    for (i = 0; i < taps; i++) {
+        weight[i] = INLAY_W(load)(w + i * t->channels);
+        INLAY_KEEP(weight[i]);
+    }
+    INLAY_UNROLL
+    for (i = 0; i < 3 * stride + taps; i++)
+        INLAY_W(dw_wide_column)(sum, x + i * t->tap, weight, i, taps, stride);
+}
+#endif
+
 /* A row of `taps` taps of any window. */
 INLAY_INLINE void INLAY_W(dw_taps)(const inlay_dw *t, INLAY_FLOATS *sum,
                                    const float *x, const float *w, int32_t taps,
@@ -92,6 +131,14 @@ INLAY_INLINE void INLAY_W(dw_row)(const inlay_dw *t, INLAY_FLOATS *sum,
         INLAY_W(dw_three)(t, sum, x, w, skip, 1);
     else if (form == INLAY_DW_STRIDE_2)
         INLAY_W(dw_three)(t, sum, x, w, skip, 2);
+#if INLAY_DW_WIDE
+    else if (form == INLAY_DW_FIVE_1)
+        INLAY_W(dw_wide)(t, sum, x, w, 5, 1);
+    else if (form == INLAY_DW_FIVE_2)
+        INLAY_W(dw_wide)(t, sum, x, w, 5, 2);
+    else if (form == INLAY_DW_SEVEN_1)
+        INLAY_W(dw_wide)(t, sum, x, w, 7, 1);
+#endif
     else if (form == INLAY_DW_ANY)
         INLAY_W(dw_taps)(t, sum, x, w, t->kw, INLAY_DW_TILE_MOST);
     else

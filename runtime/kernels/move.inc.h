@@ -82,6 +82,53 @@ static inline void inlay_typed(line)(INLAY_T *y, const INLAY_T *x, int32_t m,
         y[j * y_step] = x[j * x_step];
 }
 
+#ifdef INLAY_MOVE_VECTORS
+/* y[i][0..2] = x[0..2][i]: planes of an image become its pixels. */
+static inline void inlay_typed(weave)(INLAY_T *y, const INLAY_T *x, int32_t n,
+                                      ptrdiff_t x_step)
+{
+    const INLAY_T *second = x + x_step;
+    const INLAY_T *third = second + x_step;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        y[3 * i] = x[i];
+        y[3 * i + 1] = second[i];
+        y[3 * i + 2] = third[i];
+    }
+}
+
+/* y[i][0..2] = x[i][0..2] */
+static inline void inlay_typed(threes)(INLAY_T *y, const INLAY_T *x, int32_t n,
+                                       ptrdiff_t y_step, ptrdiff_t x_step)
+{
+    int32_t i;
+    for (i = 0; i < n; i++, y += y_step, x += x_step) {
+        const INLAY_T first = x[0];
+        const INLAY_T second = x[1];
+        const INLAY_T third = x[2];
+        y[0] = first;
+        y[1] = second;
+        y[2] = third;
+    }
+}
+
+/* Planes of pixels of three elements; 0: it is none. */
+static inline int inlay_typed(pixels)(INLAY_T *y, const INLAY_T *x,
+                                      const int32_t *n, const int32_t *y_step,
+                                      const int32_t *x_step)
+{
+    if (n[1] != 3 || y_step[1] != 1 || n[0] < 2)
+        return 0;
+    if (y_step[0] == 3 && x_step[0] == 1)
+        inlay_typed(weave)(y, x, n[0], x_step[1]);
+    else if (x_step[1] == 1)
+        inlay_typed(threes)(y, x, n[0], y_step[0], x_step[0]);
+    else
+        return 0;
+    return 1;
+}
+#endif
+
 static inline void inlay_typed(plane)(void *to, const void *from,
                                       const int32_t *n, const int32_t *y_step,
                                       const int32_t *x_step)
@@ -93,6 +140,10 @@ static inline void inlay_typed(plane)(void *to, const void *from,
     const ptrdiff_t y_one = y_step[1];
     const ptrdiff_t x_one = x_step[1];
     ptrdiff_t i;
+#ifdef INLAY_MOVE_VECTORS
+    if (inlay_typed(pixels)(y, x, n, y_step, x_step))
+        return;
+#endif
     if (y_one == 1 && x_row == 1 && x_one != 1 && n[0] > 1) {
         inlay_typed(turn)(y, x, n[0], n[1], y_row, x_one);
         return;

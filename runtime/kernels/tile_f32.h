@@ -99,9 +99,10 @@ enum {
 
 /* What a tile has code of its own for. */
 typedef struct inlay_shape {
-    int walk; /* INLAY_WALK_... */
-    int uses; /* bit n: there is code for tiles of n pixels */
-    int pixels, vectors;
+    int walk;   /* INLAY_WALK_... */
+    int uses;   /* bit n: there is code for tiles of n pixels */
+    int pixels; /* of a pair of tiles: more than INLAY_TILE_P */
+    int vectors;
     ptrdiff_t width; /* floats from tap to tap of the weights */
     ptrdiff_t block; /* from 16 channels of a tap to the next 16 */
     int ends;        /* INLAY_END_... that may follow */
@@ -142,6 +143,23 @@ enum { INLAY_TILE_MOST = 7 };
 #if INLAY_TILE_P > 7
 #error "INLAY_TILE_P is at most 7"
 #endif
+
+/* Vectors that a tile may keep in registers: sums, the weights of a tap and, where no instruction
+ * takes it from memory, a float of x. Tiles that take less than half go in pairs. */
+#if INLAY_VL == 16 || (INLAY_VL == 4 && defined __aarch64__)
+#define INLAY_TILE_HELD 31
+#elif INLAY_VL > 1
+#define INLAY_TILE_HELD 14
+#else
+#define INLAY_TILE_HELD 0
+#endif
+enum { INLAY_TILE_SUMS = (INLAY_TILE_HELD ? 2 : 1) * INLAY_TILE_MOST };
+
+/* Is it two tiles at once? */
+INLAY_INLINE int inlay_is_pair(const inlay_shape shape)
+{
+    return shape.pixels > INLAY_TILE_P;
+}
 
 /* Which tiles there is code for. A generated file says of its steps, before it includes this one,
  * the lines that they cut into tiles: use(channels, pixels) for each, and what follows their sums.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
- * Template of tile_f32.h for vectors of INLAY_L floats: tiles of up to 7 pixels by up to 4 vectors.
- * `shape` is constant wherever these functions stand: the loops over sum[pixel][vector] are
- * written out, and the sums are registers. */
+ * Template of tile_f32.h for vectors of INLAY_L floats: tiles of up to 7 pixels by up to 4 vectors,
+ * or two tiles of few vectors. `shape` is constant wherever these functions stand: the loops over
+ * sum[pixel][vector] are written out, and the sums are registers. */
 
 /* The weights of one tap. */
 INLAY_INLINE void INLAY_W(weights)(INLAY_FLOATS *weight, const float *from,
@@ -34,6 +34,25 @@ INLAY_INLINE void INLAY_W(weights)(INLAY_FLOATS *weight, const float *from,
     }
 }
 
+/* Where the second tile of a pair begins, so that the same offsets do for both: registers hold
+ * seven, not fourteen. */
+INLAY_INLINE const float *INLAY_W(second)(const float *x,
+                                          const ptrdiff_t *offset,
+                                          const inlay_shape shape)
+{
+    return inlay_is_pair(shape) ? x + offset[shape.pixels / 2] : x;
+}
+
+/* Float k of pixel p. */
+INLAY_INLINE float INLAY_W(value)(const float *x, const float *second,
+                                  const ptrdiff_t *offset, int32_t k,
+                                  const int p, const inlay_shape shape)
+{
+    if (inlay_is_pair(shape) && p >= shape.pixels / 2)
+        return second[offset[p - shape.pixels / 2] + k];
+    return x[offset[p] + k];
+}
+
 #if INLAY_L == 16 && defined INLAY_FMA_MEMORY
 /* Vectors of the weights in registers: a tile of 7 pixels by 4 vectors needs one register more than
  * there are. clang loads values ahead, and needs two. */
@@ -50,10 +69,11 @@ INLAY_INLINE int inlay_held_weights(const inlay_shape shape)
 
 /* Adds the products of `taps` adjacent floats of each pixel. Vectors of the weights that are not
  * held in registers are read from memory for each pixel. */
-INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
-                                    const ptrdiff_t *offset,
-                                    const float *weights, int32_t taps,
-                                    const inlay_shape shape)
+INLAY_INLINE void INLAY_W(products_beside)(INLAY_FLOATS (*sum)[4],
+                                           const float *x,
+                                           const ptrdiff_t *offset,
+                                           const float *weights, int32_t taps,
+                                           const inlay_shape shape)
 {
     inlay_shape held = shape;
     int32_t k;
@@ -75,8 +95,11 @@ INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
         }
     }
 }
-#else
-/* Adds the products of `taps` adjacent floats of each pixel. */
+#endif
+
+#if INLAY_L == 4 && defined INLAY_HELIUM
+/* Adds the products of `taps` adjacent floats of each pixel. A number in a register of integers is
+ * each lane of a factor. */
 INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
                                     const ptrdiff_t *offset,
                                     const float *weights, int32_t taps,
@@ -89,17 +112,38 @@ INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
         INLAY_W(weights)(weight, weights, shape);
         INLAY_UNROLL
         for (p = 0; p < shape.pixels; p++) {
-#if INLAY_L == 4 && defined INLAY_HELIUM
-            /* A number in a register of integers is each lane of a factor. */
             const float value = x[offset[p] + k];
             for (v = 0; v < shape.vectors; v++)
                 sum[p][v] = vfmaq_n_f32(sum[p][v], weight[v], value);
+        }
+    }
+}
 #else
-            const INLAY_FLOATS value = INLAY_W(splat)(x[offset[p] + k]);
+/* Adds the products of `taps` adjacent floats of each pixel. */
+INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
+                                    const ptrdiff_t *offset,
+                                    const float *weights, int32_t taps,
+                                    const inlay_shape shape)
+{
+    const float *second = INLAY_W(second)(x, offset, shape);
+    int32_t k;
+    int p, v;
+#if INLAY_L == 16 && defined INLAY_FMA_MEMORY
+    if (inlay_held_weights(shape) < shape.vectors) {
+        INLAY_W(products_beside)(sum, x, offset, weights, taps, shape);
+        return;
+    }
+#endif
+    for (k = 0; k < taps; k++, weights += shape.width) {
+        INLAY_FLOATS weight[4];
+        INLAY_W(weights)(weight, weights, shape);
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++) {
+            const INLAY_FLOATS value =
+                INLAY_W(splat)(INLAY_W(value)(x, second, offset, k, p, shape));
             INLAY_UNROLL
             for (v = 0; v < shape.vectors; v++)
                 sum[p][v] = INLAY_W(fma)(weight[v], value, sum[p][v]);
-#endif
         }
     }
 }
@@ -139,7 +183,7 @@ INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                 const inlay_shape shape)
 {
     const ptrdiff_t xs = t->xs;
-    ptrdiff_t offset[INLAY_TILE_MOST];
+    ptrdiff_t offset[INLAY_TILE_SUMS];
     int p;
     INLAY_UNROLL
     for (p = 0; p < shape.pixels; p++)
@@ -269,6 +313,68 @@ INLAY_INLINE void INLAY_W(finish)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
 }
 
 /* The same where not all channels of the group exist. */
+#if defined __AVX512VL__ && INLAY_VL == 16 && INLAY_L > 1
+#if INLAY_L == 16
+#define INLAY_MASKED(name) __builtin_ia32_##name##512_mask
+#elif INLAY_L == 8
+#define INLAY_MASKED(name) __builtin_ia32_##name##256_mask
+#else
+#define INLAY_MASKED(name) __builtin_ia32_##name##128_mask
+#endif
+/* Bits for the channels of vector v, of `part` that exist. */
+#if INLAY_L == 16
+typedef uint16_t INLAY_W(lanes);
+#else
+typedef uint8_t INLAY_W(lanes);
+#endif
+INLAY_INLINE INLAY_W(lanes) INLAY_W(existing)(int32_t part, int v)
+{
+    const int32_t n = part - v * INLAY_L;
+    if (n >= INLAY_L)
+        return (INLAY_W(lanes))((1u << INLAY_L) - 1);
+    return (INLAY_W(lanes))(n > 0 ? (1u << n) - 1 : 0);
+}
+
+/* Adds the channels of q that exist. */
+INLAY_INLINE void INLAY_W(add_part)(INLAY_FLOATS *sum, const float *q,
+                                    int32_t part, const inlay_shape shape)
+{
+    const INLAY_FLOATS zero = INLAY_W(splat)(0.0f);
+    int v;
+    INLAY_UNROLL
+    for (v = 0; v < shape.vectors; v++)
+        sum[v] += INLAY_MASKED(loadups)((const void *)(q + v * INLAY_L), zero,
+                                        INLAY_W(existing)(part, v));
+}
+
+INLAY_INLINE void INLAY_W(store_part)(float *y, const INLAY_FLOATS *sum,
+                                      int32_t part, const inlay_shape shape)
+{
+    int v;
+    INLAY_UNROLL
+    for (v = 0; v < shape.vectors; v++)
+        INLAY_MASKED(storeups)
+    ((void *)(y + v * INLAY_L), sum[v], INLAY_W(existing)(part, v));
+}
+
+INLAY_INLINE void INLAY_W(finish_part)(const inlay_tile *t,
+                                       INLAY_FLOATS (*sum)[4], float *y,
+                                       const float *q, int32_t part,
+                                       const inlay_shape shape)
+{
+    int p;
+    if (q) {
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++)
+            INLAY_W(add_part)(sum[p], q + p * t->qs, part, shape);
+    }
+    INLAY_W(clamp)(t, sum, shape);
+    INLAY_UNROLL
+    for (p = 0; p < shape.pixels; p++)
+        INLAY_W(store_part)(y + p * t->ys, sum[p], part, shape);
+}
+#undef INLAY_MASKED
+#else
 INLAY_INLINE void INLAY_W(finish_part)(const inlay_tile *t,
                                        INLAY_FLOATS (*sum)[4], float *y,
                                        const float *q, int32_t part,
@@ -284,6 +390,7 @@ INLAY_INLINE void INLAY_W(finish_part)(const inlay_tile *t,
         inlay_tile_part(t, one, y + p * t->ys, q ? q + p * t->qs : q, part);
     }
 }
+#endif
 
 /* Part of the window: what one panel of weights holds, between sums that were begun and sums that
  * are kept for the next panel. */
@@ -426,42 +533,70 @@ INLAY_INLINE void INLAY_W(end)(const inlay_tile *t, const inlay_group *g,
         INLAY_W(finish)(t, sum, y, q, shape);
 }
 
-/* All tiles of the call. On a scalar core groups are four channels and calls of several tiles rare:
- * there a call is one tile, and so it is where weights come in panels. */
+/* A tile, or a pair, of which pixel 0 begins at `at`. */
 INLAY_INLINE void INLAY_W(tile)(const inlay_tile *t, const inlay_tiles *call,
-                                const inlay_group *g, const inlay_shape shape)
+                                const inlay_group *g, ptrdiff_t at, float *y,
+                                const float *q, const inlay_shape shape)
 {
-    const int in_rows = shape.walk == INLAY_WALK_ROWS;
     const int panels = shape.walk >= INLAY_WALK_PANEL_ROWS;
-    ptrdiff_t at = call->at;
-    int32_t left = call->count;
-    float *y = g->y;
-    const float *q = g->q;
-    for (;;) {
-        INLAY_FLOATS sum[INLAY_TILE_MOST][4];
-        ptrdiff_t step;
-        INLAY_W(begin)(g, sum, panels, shape);
-        INLAY_W(window)(t, call, g, sum, at, shape);
-        if (panels && !g->panel->ends)
-            INLAY_W(store_sums)(sum, g->sum, shape);
-        else
-            INLAY_W(end)(t, g, sum, y, q, shape);
-        if (INLAY_VL == 1 || !in_rows || --left <= 0)
-            return;
-        step = t->backward ? -shape.pixels : shape.pixels;
-        at += step * t->xs;
-        y += step * t->ys;
-        if (q && shape.ends & INLAY_END_ADD)
-            q += step * t->qs;
-    }
+    INLAY_FLOATS sum[INLAY_TILE_SUMS][4];
+    INLAY_W(begin)(g, sum, panels, shape);
+    INLAY_W(window)(t, call, g, sum, at, shape);
+    if (panels && !g->panel->ends)
+        INLAY_W(store_sums)(sum, g->sum, shape);
+    else
+        INLAY_W(end)(t, g, sum, y, q, shape);
 }
 
-/* The same, where there is code for tiles of so many pixels. */
+/* The same, so many pixels behind the first of the call. */
+INLAY_INLINE void INLAY_W(tile_at)(const inlay_tile *t, const inlay_tiles *call,
+                                   const inlay_group *g, ptrdiff_t pixel,
+                                   const inlay_shape shape)
+{
+    INLAY_W(tile)
+    (t, call, g, call->at + pixel * t->xs, g->y + pixel * t->ys,
+     g->q ? g->q + pixel * t->qs : NULL, shape);
+}
+
+/* Do tiles go in pairs? Where several have as many pixels, these are more than half of the most. */
+INLAY_INLINE int INLAY_W(pairs)(const inlay_shape shape)
+{
+    const int sums = 2 * shape.pixels * shape.vectors;
+    return shape.walk == INLAY_WALK_ROWS && 2 * shape.pixels > INLAY_TILE_P &&
+           sums + shape.vectors <= INLAY_TILE_HELD;
+}
+
+/* All tiles of the call. A pair reads what it needs of both before it stores: no later than its
+ * tiles would by themselves. */
+INLAY_INLINE void INLAY_W(tiles)(const inlay_tile *t, const inlay_tiles *call,
+                                 const inlay_group *g, const inlay_shape shape)
+{
+    const ptrdiff_t step = t->backward ? -shape.pixels : shape.pixels;
+    int32_t left = call->count;
+    ptrdiff_t pixel = 0;
+    if (INLAY_W(pairs)(shape)) {
+        const ptrdiff_t first = t->backward ? step : 0;
+        inlay_shape two = shape;
+        two.pixels = 2 * shape.pixels;
+        for (; left >= 2; left -= 2, pixel += 2 * step)
+            INLAY_W(tile_at)(t, call, g, pixel + first, two);
+    }
+    for (; left > 0; left--, pixel += step)
+        INLAY_W(tile_at)(t, call, g, pixel, shape);
+}
+
+/* The same, where there is code for tiles of so many pixels. On a scalar core groups are four
+ * channels and calls of several tiles rare: there a call is one tile, and so it is where weights
+ * come in panels or pixels are no part of a row. */
 INLAY_INLINE void INLAY_W(tiles_of)(const inlay_tile *t,
                                     const inlay_tiles *call,
                                     const inlay_group *g,
                                     const inlay_shape shape)
 {
-    if (shape.uses >> shape.pixels & 1)
-        INLAY_W(tile)(t, call, g, shape);
+    if (!(shape.uses >> shape.pixels & 1))
+        return;
+    if (INLAY_VL > 1 && shape.walk == INLAY_WALK_ROWS)
+        INLAY_W(tiles)(t, call, g, shape);
+    else
+        INLAY_W(tile)(t, call, g, call->at, g->y, g->q, shape);
 }

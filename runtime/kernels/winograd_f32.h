@@ -12,9 +12,10 @@
  * matrix products, and S * S / (M * M) multiplications for a pixel and a pair of channels: 2.25 or
  * 4 in place of 9. G w G' is made by the compiler (ops/winograd.c).
  *
- * Operands: y, x, w [S * S][OC blocks][IC][width] as packed for tile_f32.h, b [OC], q (may be left
- * out; may be y's own memory), scratch. IC and OC are multiples of 16. A unit is a row of y; all
- * rows of x are read whatever the units are, and y must not overlap x.
+ * Operands: y, x, w [S * S][OC blocks][IC][width] and b [OC] as packed for tile_f32.h, each of the
+ * S * S filled up to a multiple of four channels, q (may be left out; may be y's own memory),
+ * scratch. There are at least 16 channels of x. A unit is a row of y; all rows of x are read
+ * whatever the units are, and y must not overlap x.
  *
  * Sums are rounded in another order than by conv_f32.h, and terms of B' and A' cancel: of random
  * numbers results are off by at most 1e-5 (M = 4) or 1.5e-6 (M = 2) of the largest one, where
@@ -24,6 +25,7 @@
 
 #include "inlay.h"
 #include "kernels/conv_f32.h"
+#include "kernels/math_vec.h"
 #include "kernels/tile_f32.h"
 #include "kernels/vec.h"
 
@@ -51,10 +53,22 @@ typedef struct inlay_winograd_params {
 typedef INLAY_V(f) inlay_winograd_v;
 
 /* Scratch: zeros, which stand for pixels outside x and for a bias; patches [S * S][block][IC];
- * products [S * S][block][INLAY_WINOGRAD_CHANNELS at most]. */
+ * products [S * S][block][INLAY_WINOGRAD_CHANNELS at most, filled up to 16]. */
 static inline int32_t inlay_winograd_zeros(const inlay_winograd_params *p)
 {
     return p->ic > INLAY_WINOGRAD_CHANNELS ? p->ic : INLAY_WINOGRAD_CHANNELS;
+}
+
+/* Floats that products of n channels take: whole vectors of any width. */
+static inline int32_t inlay_winograd_room(int32_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+/* n channels and those that fill up the last block of weights. */
+static inline int32_t inlay_winograd_filled(int32_t n)
+{
+    return (n + 3) / 4 * 4;
 }
 
 /* Some tiles of an image. */
@@ -161,18 +175,20 @@ INLAY_INLINE void inlay_winograd_patch(const float *const *pixel,
     }
 }
 
-/* The patches of a block. */
+/* The patches of a block. The last vector of channels may overlap the one before it. */
 INLAY_APART void inlay_winograd_patches(const inlay_winograd_block *block,
                                         void *const *base, const inlay_step *s)
 {
     const inlay_winograd_params *p = block->p;
     const size_t apart = (size_t)block->count * (size_t)p->ic;
     const float *pixel[INLAY_WINOGRAD_SIDE * INLAY_WINOGRAD_SIDE];
-    int32_t i, channel;
+    int32_t i, k;
     for (i = 0; i < block->count; i++) {
         float *to = block->patch + (size_t)i * (size_t)p->ic;
         inlay_winograd_pixels(block, base, s, block->first + i, pixel);
-        for (channel = 0; channel < p->ic; channel += INLAY_VL) {
+        for (k = 0; k < p->ic; k += INLAY_VL) {
+            const int32_t last = p->ic - INLAY_VL;
+            const int32_t channel = k < last ? k : last;
             if (p->tile == 4)
                 inlay_winograd_patch(pixel, channel, to + channel, apart, 6);
             else
@@ -181,31 +197,41 @@ INLAY_APART void inlay_winograd_patches(const inlay_winograd_block *block,
     }
 }
 
+/* The tile of the matrix products of a block, of n channels. */
+static inline inlay_tile
+inlay_winograd_product(const inlay_winograd_block *block, int32_t n)
+{
+    const inlay_winograd_params *p = block->p;
+    inlay_tile t;
+    inlay_tile_product(&t, inlay_rows_run, block->patch, p->ic, p->ic,
+                       p->width);
+    t.ys = inlay_winograd_room(n);
+    t.bias = block->zero;
+    t.channels = inlay_winograd_filled(n);
+    t.end = t.channels;
+    t.apart = INLAY_VL > 1; /* a scalar tile is a call */
+    return t;
+}
+
 /* Channels [from, from + n) of the matrix products of a block. */
 static inline void inlay_winograd_products(const inlay_winograd_block *block,
                                            const float *w, int32_t from,
                                            int32_t n)
 {
-    const inlay_winograd_params *p = block->p;
-    const size_t ic = (size_t)p->ic;
+    const size_t ic = (size_t)block->p->ic;
+    const size_t filled = (size_t)inlay_winograd_filled(block->p->oc);
     const size_t rows = (size_t)block->count;
     const int32_t all = block->side * block->side;
-    int32_t i;
-    inlay_tile t;
+    inlay_tile t = inlay_winograd_product(block, n);
     inlay_tiles call;
-    inlay_tile_product(&t, inlay_rows_run, block->patch, p->ic, p->ic,
-                       p->width);
-    t.ys = n;
-    t.bias = block->zero;
-    t.channels = n;
-    t.end = n;
-    t.apart = INLAY_VL > 1; /* a scalar tile is a call */
+    int32_t i;
     memset(&call, 0, sizeof call);
+    call.y = block->product;
     for (i = 0; i < all; i++) {
         t.x = block->patch + (size_t)i * rows * ic;
-        t.weights = w + ((size_t)i * (size_t)p->oc + (size_t)from) * ic;
-        call.y = block->product + (size_t)i * rows * (size_t)n;
+        t.weights = w + ((size_t)i * filled + (size_t)from) * ic;
         inlay_tile_pixels(&t, &call, block->count);
+        call.y += rows * (size_t)t.ys;
     }
 }
 
@@ -221,14 +247,37 @@ typedef struct inlay_winograd_tile {
 /* What follows the sums of a vector of channels. */
 typedef struct inlay_winograd_end {
     inlay_winograd_v bias, least, most;
-    int32_t channel; /* the first of them */
+    int32_t channel;  /* the first of them */
+    int32_t channels; /* from it on; those behind a vector are others' */
 } inlay_winograd_end;
+
+/* A vector of n channels at most, of those that exist. */
+INLAY_INLINE inlay_winograd_v inlay_winograd_take(const float *from, int32_t n)
+{
+#if INLAY_VL > 1
+    return inlay_take_v(from, n);
+#else
+    (void)n;
+    return *from;
+#endif
+}
+
+INLAY_INLINE void inlay_winograd_put(float *to, inlay_winograd_v v, int32_t n)
+{
+#if INLAY_VL > 1
+    inlay_put_v(to, v, n);
+#else
+    (void)n;
+    *to = v;
+#endif
+}
 
 INLAY_INLINE inlay_winograd_end inlay_winograd_end_of(
     const inlay_winograd_params *p, const float *bias, int32_t channel)
 {
     inlay_winograd_end end;
-    end.bias = INLAY_V(load)(bias + channel);
+    end.channels = p->oc - channel;
+    end.bias = inlay_winograd_take(bias + channel, end.channels);
     end.least = INLAY_V(splat)(p->clamp & 1 ? p->a : -INFINITY);
     end.most = INLAY_V(splat)(p->clamp & 2 ? p->b : INFINITY);
     end.channel = channel;
@@ -244,11 +293,11 @@ inlay_winograd_row(const inlay_step *s, const inlay_winograd_end *end, float *y,
     for (c = 0; c < pixels; c++, y += s->ref[0].pix) {
         inlay_winograd_v v = sum[c] + end->bias;
         if (q) {
-            v += INLAY_V(load)(q);
+            v += inlay_winograd_take(q, end->channels);
             q += s->ref[4].pix;
         }
         v = INLAY_V(max)(end->least, v);
-        INLAY_V(store)(y, INLAY_V(min)(end->most, v));
+        inlay_winograd_put(y, INLAY_V(min)(end->most, v), end->channels);
     }
 }
 
@@ -321,12 +370,13 @@ INLAY_APART void inlay_winograd_store(const inlay_winograd_block *block,
                                       int32_t from, int32_t n)
 {
     const inlay_winograd_params *p = block->p;
-    const size_t apart = (size_t)block->count * (size_t)n;
+    const size_t room = (size_t)inlay_winograd_room(n);
+    const size_t apart = (size_t)block->count * room;
     const float *bias = (const float *)inlay_at(base, s, 3);
     int32_t i, channel;
     for (i = 0; i < block->count; i++) {
         const inlay_winograd_tile tile = inlay_winograd_place(block, i);
-        const float *product = block->product + (size_t)i * (size_t)n;
+        const float *product = block->product + (size_t)i * room;
         for (channel = 0; channel < n; channel += INLAY_VL) {
             inlay_winograd_v sum[4][4];
             inlay_winograd_end end;

@@ -20,7 +20,9 @@ SOURCE = '''#include "inlay.h"
 #include "kernels/winograd_f32.h"
 inlay_kernel *const kernels[] = { inlay_conv_f32, inlay_matmul_f32, inlay_winograd_f32 };
 '''
-FLAGS = {'avx512': ['-mavx512f', '-mfma'], 'avx2': ['-mavx2', '-mfma']}
+FLAGS = {'avx512': ['-mavx512f', '-mavx512vl', '-mfma'], 'avx2': ['-mavx2', '-mfma'], 'sse2': []}
+SUM = re.compile(r'vfmadd\w+ps|addps')
+VECTOR = re.compile(r'v|\w+ps$|mova|movu')
 INSTRUCTION = re.compile(r'\s*([0-9a-f]+):\t(\S+)\s*(.*)')
 FUNCTION = re.compile(r'[0-9a-f]+ <(.*)>:')
 LEAST_SUMS = 8      # a tile of fewer is short of work, not of registers
@@ -50,9 +52,10 @@ def loops(body):
             yield body[begin:i + 1]
 
 
-def spilled(loop):
-    """Instructions on vectors in the stack frame."""
-    return [one for one in loop if one[1].startswith('v') and re.search(r'\(%r[sb]p', one[2])]
+def spilled(loop, framed):
+    """Instructions on vectors in the stack frame, which %rbp holds in a function that says so."""
+    frame = re.compile(r'\(%r[sb]p' if framed else r'\(%rsp')
+    return [one for one in loop if VECTOR.match(one[1]) and frame.search(one[2])]
 
 
 def check(opt, width, folder):
@@ -64,14 +67,15 @@ def check(opt, width, folder):
     text = subprocess.run(['objdump', '-d', '--no-show-raw-insn', made], check=True, capture_output=True, text=True).stdout
     seen, faults = 0, []
     for name, body in functions(text).items():
+        framed = any(one[1] == 'mov' and one[2] == '%rsp,%rbp' for one in body)
         for loop in loops(body):
-            sums = sum('fmadd' in one[1] for one in loop)
+            sums = sum(bool(SUM.fullmatch(one[1])) for one in loop)
             if sums < LEAST_SUMS:
                 continue
             seen += 1
             if opt.print:
                 print('%s %s %x: %d instructions, %d sums' % (width, name, loop[0][0], len(loop), sums))
-            faults += ['%s: %s: %x: %s %s' % (width, name, *one) for one in spilled(loop)]
+            faults += ['%s: %s: %x: %s %s' % (width, name, *one) for one in spilled(loop, framed)]
     return seen, faults
 
 

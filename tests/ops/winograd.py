@@ -79,8 +79,14 @@ def scaled(n):
     return [1, 16, 15, 15], y
 
 
-TAKEN = [plain, relu, swish, residual, parts, chain, small, scaled]
-SANITIZED = [relu, residual]
+def uneven(n):
+    """Channels that fill neither vectors nor blocks of weights."""
+    y = n.node('Relu', n.conv('x', 20, 70))
+    return [1, 20, 15, 14], n.node('Add', n.conv(y, 70, 70), y)
+
+
+TAKEN = [plain, relu, swish, residual, parts, chain, small, scaled, uneven]
+SANITIZED = [relu, residual, uneven]
 
 
 def strides(n):

@@ -118,14 +118,15 @@ static void drop(Case *t)
 
 typedef enum Kind { PLAIN, DEPTHWISE, SIGNAL } Kind;
 
-/* Three columns and a column of padding at either end, which have code of their own. */
-static void three_columns(inlay_conv_params *p)
+/* Three, five or seven columns with padding at either end, which have code of their own. */
+static void adjacent_columns(inlay_conv_params *p)
 {
-    p->kw = 3;
+    const int pad = rnd(2) ? 1 : 2 + (int)rnd(2);
+    p->kw = 2 * pad + 1;
     p->sw = 1 + (int32_t)rnd(2);
     p->dw = 1;
-    p->pw = 1;
-    p->ow = out_size(p->iw, p->kw, p->sw, p->dw, 1, 1);
+    p->pw = pad;
+    p->ow = out_size(p->iw, p->kw, p->sw, p->dw, pad, pad);
 }
 
 static Case random_case(Kind kind)
@@ -142,7 +143,7 @@ static Case random_case(Kind kind)
     if (kind == SIGNAL || (depthwise && rnd(4) == 0))
         p->ow = p->iw = p->kw = p->sw = p->dw = 1, p->pw = 0;
     else if (depthwise && rnd(2))
-        three_columns(p);
+        adjacent_columns(p);
     if (rnd(4) == 0) { /* 1x1 */
         p->kd = p->kh = p->kw = p->sd = p->sh = p->sw = 1;
         p->pd = p->ph = p->pw = 0;
