@@ -6,7 +6,7 @@
 #include "schedule/pool.h"
 
 /* Layouts of each order, rows that found no place coming earlier, and rows that they look at. */
-enum { TRIES = 60, ROWS_OF_TRIES = 500000 };
+enum { TRIES = 60, ROWS_OF_TRIES = 160000 };
 
 /* In which order rows are laid out at first. */
 typedef enum Way {
@@ -70,6 +70,7 @@ typedef struct Layout {
     int32_t gaps;
     const int64_t *room; /* of each row, beside it; NULL: there is none */
     int64_t seen;        /* rows that were looked at */
+    size_t n;            /* rows that have their places, of an order */
 } Layout;
 
 static bool meet(const Row *row, const Row *other)
@@ -208,15 +209,27 @@ static void list_placed(Layout *layout, int32_t number)
     }
 }
 
+/* Of the row that was listed last. */
+static void unlist_placed(Layout *layout, int32_t number)
+{
+    const Row *row = layout->deal->row + number;
+    for (int32_t k = row->last / CALLS_OF_LIST; k >= row->first / CALLS_OF_LIST;
+         k--)
+        layout->list[k] = layout->placed.at[--layout->placed.n].next;
+}
+
 static Layout layout_new(const Deal *deal, const int64_t *room)
 {
     const int32_t lists = deal->stream->calls / CALLS_OF_LIST + 1;
-    return (Layout){
+    Layout layout = {
         .deal = deal,
         .list = NEW_ARRAY(deal->arena, int32_t, lists),
         .room = room,
         .gap = NEW_ARRAY(deal->arena, Gap, 2 * (deal->rows + deal->tail) + 1),
     };
+    for (int32_t k = 0; k < deal->tail; k++)
+        list_placed(&layout, deal->rows + k);
+    return layout;
 }
 
 /* The best layout so far, and the order of the next. */
@@ -228,7 +241,6 @@ typedef struct Fit {
     int64_t pool, least;
     int64_t *at;         /* where rows lie in the best of all */
     const int64_t *room; /* that rows keep beside them; NULL: none */
-    int64_t seen;        /* rows that were looked at */
 } Fit;
 
 static void sort_rows(Fit *fit, Way way)
@@ -241,72 +253,95 @@ static void sort_rows(Fit *fit, Way way)
     qsort(fit->turn, fit->n, sizeof *fit->turn, by_key);
 }
 
-static void keep_places(Fit *fit, int64_t pool)
+static int64_t end_of(const Fit *fit, size_t i)
 {
-    fit->pool = pool;
-    if (pool >= fit->least)
+    const Row *row = fit->deal->row + fit->turn[i].row;
+    return row->at + row->bytes;
+}
+
+/* All rows have their places. */
+static void keep_places(Fit *fit)
+{
+    fit->pool = 0;
+    for (size_t i = 0; i < fit->n; i++)
+        fit->pool = i64_max(fit->pool, end_of(fit, i));
+    if (fit->pool >= fit->least)
         return;
-    fit->least = pool;
+    fit->least = fit->pool;
     for (int32_t i = 0; i < fit->deal->rows; i++)
         fit->at[i] = fit->deal->row[i].at;
 }
 
-/* Lays the rows out in their order. Returns which of them would make the pool no smaller than the
- * best of these orders; fit->n: none, this layout is the best. */
-static size_t lay_out(Fit *fit)
+/* Lays out the rest of the rows in their order, up to one that would make the pool no smaller than
+ * the best of these orders. False: there is none, this layout is the best. */
+static bool lay_out(Fit *fit, Layout *layout)
 {
-    const Deal *deal = fit->deal;
-    const ArenaMark mark = arena_mark(deal->arena);
-    Layout layout = layout_new(deal, fit->room);
-    int64_t pool = 0;
-    size_t i = 0;
-    for (int32_t k = 0; k < deal->tail; k++)
-        list_placed(&layout, deal->rows + k);
-    for (; i < fit->n; i++) {
-        const int32_t number = fit->turn[i].row;
-        Row *row = deal->row + number;
-        row->at = find_place(&layout, number);
-        if (row->at + row->bytes >= fit->pool)
-            break;
-        pool = i64_max(pool, row->at + row->bytes);
-        list_placed(&layout, number);
+    for (; layout->n < fit->n; layout->n++) {
+        const int32_t number = fit->turn[layout->n].row;
+        fit->deal->row[number].at = find_place(layout, number);
+        if (end_of(fit, layout->n) >= fit->pool)
+            return true;
+        list_placed(layout, number);
     }
-    fit->seen += layout.seen;
-    arena_release(deal->arena, mark);
-    if (i == fit->n)
-        keep_places(fit, pool);
+    keep_places(fit);
+    return false;
+}
+
+/* Rows of the order from the i-th on have no places any more. */
+static void cut(const Fit *fit, Layout *layout, size_t i)
+{
+    while (layout->n > i)
+        unlist_placed(layout, fit->turn[--layout->n].row);
+}
+
+static size_t first_at_end(const Fit *fit)
+{
+    size_t i = 0;
+    while (i < fit->n && end_of(fit, i) < fit->pool)
+        i++;
     return i;
 }
 
-static void take_earlier(Fit *fit, size_t from, size_t to)
+/* The row that found no place comes before the i-th. */
+static void take_earlier(const Fit *fit, Layout *layout, size_t i)
 {
+    const size_t from = layout->n;
     const Turn turn = fit->turn[from];
-    for (size_t i = from; i > to; i--)
-        fit->turn[i] = fit->turn[i - 1];
-    fit->turn[to] = turn;
+    cut(fit, layout, i);
+    for (size_t k = from; k > i; k--)
+        fit->turn[k] = fit->turn[k - 1];
+    fit->turn[i] = turn;
 }
 
 /* A row that found no place comes earlier in the next layout: first of all, or by a quarter of
- * those before it. */
+ * those before it. What comes before stays where it is. */
 static void try_orders(Fit *fit, bool first)
 {
+    const ArenaMark mark = arena_mark(fit->deal->arena);
+    Layout layout = layout_new(fit->deal, fit->room);
     fit->pool = INT64_MAX;
-    fit->seen = 0;
-    for (int i = 0; i < TRIES && fit->seen < ROWS_OF_TRIES; i++) {
-        const size_t failed = lay_out(fit);
+    for (int i = 0; i < TRIES && layout.seen < ROWS_OF_TRIES; i++) {
+        const bool failed = lay_out(fit, &layout);
+        const size_t n = layout.n;
         if (fit->least <= fit->deal->alive)
-            return;
-        if (failed < fit->n)
-            take_earlier(fit, failed, first ? 0 : failed - failed / 4);
+            break;
+        if (failed)
+            take_earlier(fit, &layout, first ? 0 : n - n / 4);
+        else
+            cut(fit, &layout, first_at_end(fit));
     }
+    arena_release(fit->deal->arena, mark);
 }
 
 static void try_way(Fit *fit, Way way, DealEffort effort)
 {
     sort_rows(fit, way);
     if (effort == DEAL_QUICK) {
+        const ArenaMark mark = arena_mark(fit->deal->arena);
+        Layout layout = layout_new(fit->deal, fit->room);
         fit->pool = fit->least;
-        lay_out(fit);
+        lay_out(fit, &layout);
+        arena_release(fit->deal->arena, mark);
         return;
     }
     try_orders(fit, false);
