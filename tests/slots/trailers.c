@@ -25,7 +25,8 @@ static uint32_t crc32_of(const uint8_t *bytes, uint32_t n)
 {
     uint32_t crc = UINT32_MAX;
     for (uint32_t i = 0; i < n * 8; i++) {
-        const uint32_t bit = (bytes[i / 8] >> i % 8 ^ crc) & 1;
+        const uint32_t byte = bytes[i / 8];
+        const uint32_t bit = (byte >> i % 8 ^ crc) & 1;
         crc = crc >> 1 ^ (bit ? UINT32_C(0xedb88320) : 0);
     }
     return ~crc;

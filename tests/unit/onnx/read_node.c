@@ -159,7 +159,7 @@ static void every_function_is_finished(void **state)
     for (int fault = 0; fault < 3; fault++) {
         Bytes m = model_of(plain_graph());
         for (int i = 0; i < 3; i++) {
-            char name[8];
+            char name[16];
             snprintf(name, sizeof name, "f%d", i);
             Bytes f = function(name, "own");
             if (fault != 1 || i < 2)
