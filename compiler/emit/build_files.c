@@ -42,14 +42,16 @@ const char *const build_kinds[] = {
 
 /* ---- the files ---- */
 
+/* It is of no use without the test; without slots in flash. */
+typedef enum Need { ALWAYS, WITH_TEST, WITH_SLOTS } Need;
+
 /* A file of the folder: its template, its place, where `*` stands for the model's name, and the
  * kinds that need it. */
 typedef struct BuildFile {
     const char *template;
     const char *place;
     unsigned kinds;
-    /* it is of no use without the test; without slots in flash */
-    enum { ALWAYS, WITH_TEST, WITH_SLOTS } when;
+    Need when;
     FillFunction *fill;
     /* of several models: each has its own; the template for all, NULL: the same */
     bool each;
@@ -277,7 +279,7 @@ static Golden golden_for(const Emitter *emitter, Program *program,
 }
 
 /* Is a file for such a case of any use? */
-static bool is_wanted(const Golden *golden, int when)
+static bool is_wanted(const Golden *golden, Need when)
 {
     if (when == WITH_SLOTS)
         return device_fits(golden->emitter);
