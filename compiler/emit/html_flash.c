@@ -88,8 +88,10 @@ static bool lies_with(const Tile *tile, const WeightSlot *slot)
 static void take_slot(Flash *flash, const WeightSlot *slot,
                       const ConstantUse *use, size_t uses)
 {
-    Tile *last = flash->tile.at + flash->tile.n - 1;
-    if (flash->tile.n && lies_with(last, slot)) {
+    Tile *last = NULL;
+    if (flash->tile.n)
+        last = flash->tile.at + flash->tile.n - 1;
+    if (last && lies_with(last, slot)) {
         last->others++;
         last->uses += uses;
         flash->equal++;
