@@ -48,7 +48,7 @@ suites()
     as_user meson test -C build --logbase "$log" --print-errorlogs --timeout-multiplier 4 "$@" || true
     cp "build/meson-logs/$log.junit.xml" "build/meson-logs/$log.json" "$results"
 }
-suites clone --suite unit --suite golden
+suites clone --suite unit --suite golden --no-suite slots
 suites clone-alone plan/place_bench bad-input prove report
 unset CC
 show as_user ./inlay-demo
