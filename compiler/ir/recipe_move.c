@@ -30,6 +30,12 @@ static void other_axis(const Recipe *recipe, int axis, int64_t dim,
     dims[axis] = dim;
 }
 
+static bool has_dims(const Recipe *recipe, int rank, const int64_t *dims)
+{
+    const size_t bytes = (size_t)rank * sizeof *dims;
+    return rank == recipe->rank && !memcmp(dims, recipe->dim, bytes);
+}
+
 /* A form to rewrite whose axis is one factor, *k; spilled where it is not. */
 static Form *copy_axis(Store *store, const Recipe *recipe, int axis, int *k)
 {
@@ -105,6 +111,8 @@ Recipe *recipe_reshape(Store *store, const Recipe *recipe, int rank,
 {
     const DType type = recipe_dtype(recipe);
     assert(dims_product(rank, dims) == recipe_count(recipe));
+    if (has_dims(recipe, rank, dims))
+        return (Recipe *)recipe;
     if (!recipe_count(recipe))
         return recipe_empty(store, type, rank, dims);
     if (!recipe->form)
@@ -129,6 +137,8 @@ Recipe *recipe_slice(Store *store, const Recipe *recipe, int axis,
     const int64_t dim = recipe->dim[axis];
     assert(start >= 0 && start < dim);
     assert(last >= 0 && last < dim);
+    if (count == dim && start == 0)
+        return (Recipe *)recipe;
     int k;
     const ArenaMark mark = arena_mark(&store->scratch);
     Form *form = copy_axis(store, recipe, axis, &k);

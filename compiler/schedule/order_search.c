@@ -119,13 +119,28 @@ static int32_t add_state(Search *search, int32_t parent, int32_t step)
     return (int32_t)search->state.n - 1;
 }
 
-static void load(Search *search, const State *st)
+/* The steps of state k, which was looked at, in the order in which they were taken; how many. */
+static int32_t path_of(const Search *search, int32_t k, int32_t *path)
 {
-    int32_t i = st->done ? order_next_bit(st->done, search->words, 0) : -1;
-    while (i >= 0) {
-        order_take(search, search->first + i);
-        i = order_next_bit(st->done, search->words, i + 1);
+    int32_t count = 0;
+    for (int32_t at = k; at >= 0; at = search->state.at[at].parent)
+        count += search->state.at[at].n_taken;
+    int32_t end = count;
+    for (int32_t at = k; at >= 0; at = search->state.at[at].parent) {
+        const State *st = search->state.at + at;
+        end -= st->n_taken;
+        memcpy(path + end, st->taken, (size_t)st->n_taken * sizeof *path);
     }
+    return count;
+}
+
+/* Makes state k, which was looked at, the set at hand. */
+static void load(Search *search, int32_t k)
+{
+    const State *st = search->state.at + k;
+    const int32_t count = path_of(search, k, search->path);
+    for (int32_t i = 0; i < count; i++)
+        order_take(search, search->path[i]);
     search->live = st->live;
     search->peak = st->peak;
 }
@@ -142,18 +157,16 @@ static void enter(Search *search, int32_t k)
     State *st = search->state.at + k;
     search->states++;
     if (st->parent < 0) {
-        load(search, st);
+        load(search, k);
         return;
     }
-    load(search, search->state.at + st->parent);
+    load(search, st->parent);
     const int32_t from = search->n_path;
     order_run(search, st->step, order_effect(search, st->step));
     order_take_safe(search);
     st->n_taken = search->n_path - from;
     st->taken = arena_copy(search->arena, search->path + from,
                            (size_t)st->n_taken * sizeof *search->path);
-    st->done = arena_copy(search->arena, search->done,
-                          (size_t)search->words * sizeof *search->done);
 }
 
 static bool cheaper(Effect x, Effect y)
@@ -206,16 +219,6 @@ static void expand(Search *search, int32_t k, int32_t most,
 }
 
 /* ---- a stretch ---- */
-
-static void path_of(const Search *search, int32_t goal, int32_t *order)
-{
-    int32_t at = search->end - search->first;
-    for (int32_t k = goal; k >= 0 && at > 0; k = search->state.at[k].parent) {
-        const State *st = search->state.at + k;
-        at -= st->n_taken;
-        memcpy(order + at, st->taken, (size_t)st->n_taken * sizeof *order);
-    }
-}
 
 static void keep_goal(Search *search, int32_t k, int32_t *order)
 {
@@ -386,8 +389,6 @@ static void add_root(Search *search)
         st->n_taken = search->n_path;
         st->taken = arena_copy(search->arena, search->path,
                                (size_t)search->n_path * sizeof *search->path);
-        st->done = arena_copy(search->arena, search->done,
-                              (size_t)search->words * sizeof *search->done);
         push(search, root);
     }
     unload(search);

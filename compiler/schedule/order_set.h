@@ -9,13 +9,12 @@
 #include "schedule/order_problem.h"
 
 typedef struct State {
-    uint64_t *done; /* bits of the stretch; NULL until it is looked at */
     uint64_t key;
     int64_t live, peak;
     /* the parent's set, this step, and what is safe then; parent -1: the start */
     int32_t parent, step;
     int32_t count;  /* steps done */
-    int32_t *taken; /* since the parent, with `done` */
+    int32_t *taken; /* since the parent; none until it is looked at */
     int32_t n_taken;
 } State;
 
