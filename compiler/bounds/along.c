@@ -41,8 +41,9 @@ static void reduce_known(Bounds *bounds, const inlay_reduce_params *params)
     Stretch read = span_of(0);
     if (params->count)
         read = reduced_span(bounds, params);
-    touch_box(bounds, 0, "result", lines, kept[last]);
-    touch_span(bounds, 1, "input", read);
+    const int64_t results = product_of(bounds, lines, kept[last]);
+    touch_units(bounds, 0, "result", span_of(results));
+    touch_units(bounds, 1, "input", read);
 }
 
 /* The kernel holds the axes to those that make the result's sizes: a size of 0 is reduced, and then
@@ -78,9 +79,12 @@ void bounds_arg(Bounds *bounds)
 {
     const inlay_arg_params *p = bounds->params;
     const int64_t lines = product_of(bounds, p->outer, p->inner);
-    const int64_t line = bounds_size(bounds, p->n);
-    touch(bounds, 0, "result", lines);
-    touch_box(bounds, 1, "input", lines, i64_max(line, 1));
+    int64_t line = bounds_size(bounds, p->n);
+    if (line < 1)
+        line = 1;
+    line = product_of(bounds, lines, line);
+    touch_units(bounds, 0, "result", span_of(lines));
+    touch_units(bounds, 1, "input", span_of(line));
 }
 
 static void touch_lines(Bounds *bounds, int k, const char *name, int64_t outer,

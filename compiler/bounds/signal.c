@@ -16,16 +16,18 @@ static void touch_transform(Bounds *bounds, int64_t n, int table, int scratch)
     touch_box(bounds, scratch, "scratch", parts, n);
 }
 
+static void refuse_parts(Bounds *bounds, int32_t parts)
+{
+    const bool wrong = parts < 1 || parts > 2;
+    bounds_refuse(bounds, wrong, "it has neither one nor two parts");
+}
+
 void bounds_dft(Bounds *bounds)
 {
     const inlay_dft_params *p = bounds->params;
-    const int64_t parts = p->parts;
-    const int64_t part = p->half ? 1 : 2; /* of the result */
-    const int rank = p->rank;
     const bool value = touch_given(bounds, 2);
-    bounds_refuse(bounds, parts != 1 && parts != 2,
-                  "it has neither one nor two parts");
-    if (value && !bounds_rank(bounds, rank, 1))
+    refuse_parts(bounds, p->parts);
+    if (value && !bounds_rank(bounds, p->rank, 1))
         return;
     if (bounds->wrong)
         return;
@@ -33,11 +35,14 @@ void bounds_dft(Bounds *bounds)
     int64_t out = product_of(bounds, lines, p->bins);
     int64_t in = product_of(bounds, lines, p->length);
     if (value) {
-        out = wide_product(bounds, rank, p->ny);
-        in = wide_product(bounds, rank, p->nx);
+        out = wide_product(bounds, p->rank, p->ny);
+        in = wide_product(bounds, p->rank, p->nx);
     }
-    touch_box(bounds, 0, "result", out, part);
-    touch_box(bounds, 1, "input", in, parts);
+    if (!p->half)
+        out = product_of(bounds, out, 2);
+    in = product_of(bounds, in, p->parts);
+    touch_units(bounds, 0, "result", span_of(out));
+    touch_units(bounds, 1, "input", span_of(in));
     touch(bounds, 2, "axis", 1);
     touch(bounds, 4, "length", 1);
     touch_transform(bounds, p->n, 3, 5);
@@ -46,15 +51,18 @@ void bounds_dft(Bounds *bounds)
 void bounds_stft(Bounds *bounds)
 {
     const inlay_stft_params *p = bounds->params;
-    bounds_refuse(bounds, p->parts != 1 && p->parts != 2,
-                  "it has neither one nor two parts");
+    refuse_parts(bounds, p->parts);
     const int64_t spectra = product_of(bounds, p->batch, p->frames);
-    const int64_t numbers = product_of(bounds, spectra, p->bins);
-    touch_box(bounds, 0, "result", numbers, 2);
+    const int64_t numbers = product_of(bounds, p->bins, 2);
+    bounds_refuse(bounds, spectra != bounds->step->units,
+                  "it has another number of rows than spectra");
+    touch_units(bounds, 0, "result", span_of(numbers));
     const int64_t samples = product_of(bounds, p->batch, p->length);
     touch_box(bounds, 1, "signal", samples, p->parts);
     touch(bounds, 2, "step", 1);
-    const int64_t window = p->window ? p->window : p->n;
+    int64_t window = p->window;
+    if (!window)
+        window = p->n;
     touch(bounds, 3, "window", window);
     touch(bounds, 4, "length", 1);
     touch_transform(bounds, p->n, 5, 6);

@@ -67,6 +67,7 @@ typedef enum RelayoutRule {
     RELAYOUT_AXIS,      /* `axis`, default 0 */
     RELAYOUT_AXIS_LAST, /* `axis`, default -1 */
     RELAYOUT_REDUCE,    /* a list of axes that go */
+    RELAYOUT_ARG,       /* `axis`, default 0, goes */
     RELAYOUT_PADS,      /* two numbers for each dimension */
     RELAYOUT_SLICE,     /* a list of axes that are cut */
     RELAYOUT_QUANT, /* `axis`, default 1, where there is more than one scale */

@@ -77,14 +77,15 @@ static void set_loops(const Loops *from, int32_t *count, int32_t *n,
     }
 }
 
-/* The loops over a shape, and how many elements become one; true: the innermost one is kept. */
-static bool split_loops(const Shape *shape, const bool *gone, Loops *kept,
-                        Loops *reduced, int64_t *count)
+/* The loops over a shape from axis `first` on, and how many elements become one; true: the
+ * innermost one is kept. */
+static bool split_loops(const Shape *shape, int first, const bool *gone,
+                        Loops *kept, Loops *reduced, int64_t *count)
 {
     int64_t stride[MAX_RANK];
     bool columns = false;
     shape_strides(shape, stride);
-    for (int i = 0; i < shape->rank; i++) {
+    for (int i = first; i < shape->rank; i++) {
         const int64_t size = shape->dim[i];
         if (gone[i])
             *count = i64_mul(*count, size);
@@ -96,6 +97,33 @@ static bool split_loops(const Shape *shape, const bool *gone, Loops *kept,
     return columns;
 }
 
+/* The first axis within a row, where all axes that go are within one; else 0. */
+static int first_within(const Shape *shape, const bool *gone)
+{
+    if (!shape_has_rows(shape))
+        return 0;
+    const int first = shape_row_axis(shape);
+    for (int i = 0; i < first; i++)
+        if (gone[i] && shape->dim[i] != 1)
+            return 0;
+    return first;
+}
+
+/* Rows of the result are made of rows of operand 1, of which axis `first` is the first within. */
+static void reduce_by_rows(Step *step, int first)
+{
+    Operand *y = step->operand;
+    Operand *x = step->operand + 1;
+    if (!first)
+        return;
+    operand_image(x);
+    operand_image(y);
+    if (y->rows != x->rows)
+        operand_rows(y, x->rows, 1);
+    x->rule = (RowRule){ .kind = ROWS_SAME };
+    step->units = x->rows;
+}
+
 void lower_reduce_axes(Lower *lower, const char *kernel, Tensor *out,
                        Tensor *in, const bool *gone)
 {
@@ -104,8 +132,10 @@ void lower_reduce_axes(Lower *lower, const char *kernel, Tensor *out,
     int64_t count = 1;
     if (!tensor_count(out))
         return;
+    const int first = first_within(&in->shape, gone);
     inlay_reduce_params params = {
-        .columns = split_loops(&in->shape, gone, &kept, &reduced, &count),
+        .columns =
+            split_loops(&in->shape, first, gone, &kept, &reduced, &count),
     };
     params.count = i32_checked(count);
     set_loops(&kept, &params.kept, params.nk, params.sk);
@@ -113,6 +143,7 @@ void lower_reduce_axes(Lower *lower, const char *kernel, Tensor *out,
     Step *step = lower_step(lower, kernel, &params);
     step_out(step, out);
     step_in(step, in);
+    reduce_by_rows(step, first);
 }
 
 /* Axes that are values: the kernel makes its loops from them and checks the result's shape. */
@@ -244,11 +275,15 @@ void infer_arg(Node *node)
 
 void lower_arg(Lower *lower, Node *node)
 {
-    const Lines lines = lines_along(node_shape(node, 0), arg_axis(node));
+    const Shape *shape = node_shape(node, 0);
+    const int axis = arg_axis(node);
+    bool gone[MAX_RANK] = { false };
+    gone[axis] = true;
+    const int first = first_within(shape, gone);
     const inlay_arg_params params = {
-        .outer = lines.outer,
-        .n = lines.n,
-        .inner = lines.inner,
+        .outer = i32_checked(shape_product(shape, first, axis)),
+        .n = i32_checked(shape->dim[axis]),
+        .inner = i32_checked(shape_product(shape, axis + 1, shape->rank)),
         .last = node_flag(node, "select_last_index", false),
     };
     if (!tensor_count(node->out[0]))
@@ -257,6 +292,7 @@ void lower_arg(Lower *lower, Node *node)
     Step *step = lower_step(lower, kernel, &params);
     step_result(step, 0);
     step_operand(step, 0);
+    reduce_by_rows(step, first);
 }
 
 /* Softmax and kin: along one axis, or, until opset 12, along all axes from `axis` on. */

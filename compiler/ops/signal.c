@@ -151,11 +151,11 @@ static int64_t dft_length(const Node *node, int axis)
                             node_int(node, "onesided", 0) && !half);
 }
 
-/* The axis is known: loops around it, and its sizes. */
+/* The axis is known: its sizes, and the loops around it within a row. */
 static void set_dft_axis(const Node *node, int axis, inlay_dft_params *params)
 {
     const Shape *x = node_shape(node, 0);
-    params->outer = shape_product(x, 0, axis);
+    params->outer = 1;
     params->length = x->dim[axis];
     params->inner = shape_product(x, axis + 1, x->rank - 1);
     params->bins = node->out[0]->shape.dim[axis];
@@ -192,6 +192,18 @@ static inlay_dft_params dft_params(const Node *node, int axis)
     return params;
 }
 
+/* A row for each index of the axes before that of the transform. */
+static void dft_rows(Step *step, int axis)
+{
+    const Shape *shape = node_shape(step->node, 0);
+    const int32_t rows = i32_checked(shape_product(shape, 0, axis));
+    const int64_t parts = shape->dim[shape->rank - 1];
+    operand_rows(step->operand, rows, 2);
+    operand_rows(step->operand + 1, rows, parts);
+    step->operand[1].rule = (RowRule){ .kind = ROWS_SAME };
+    step->units = rows;
+}
+
 void lower_dft(Lower *lower, Node *node)
 {
     const int axis = dft_axis(node);
@@ -210,6 +222,8 @@ void lower_dft(Lower *lower, Node *node)
     step_operand(step, 0);
     step_in(step, where);
     transform_operands(lower, step, type, params.n, length, false, axis < 0);
+    if (axis >= 0)
+        dft_rows(step, axis);
 }
 
 /* STFT: inputs signal, frame_step, window, frame_length. */
@@ -306,7 +320,9 @@ void lower_stft(Lower *lower, Node *node)
     if (length && !length->value)
         length = lower_index(lower, length);
     Step *step = lower_step(lower, lower_kernel(lower, "stft", type), &params);
-    step_result(step, 0);
+    const int64_t spectra = i64_mul(params.batch, params.frames);
+    operand_rows(step_result(step, 0), i32_checked(spectra), 2);
+    step->units = step->operand->rows;
     step_operand(step, 0);
     step_in(step, apart);
     step_operand(step, 2);

@@ -93,6 +93,17 @@ static bool relayout_reduce(Node *node, int rank, const int *perm)
     return true;
 }
 
+static bool relayout_arg(Node *node, int rank, const int *perm)
+{
+    bool gone[MAX_RANK] = { false };
+    const int axis = node_axis(node, node_int(node, "axis", 0), rank);
+    gone[axis] = true;
+    if (!same_rank(node, rank) && !rest_in_order(rank, perm, gone))
+        return false;
+    node_set_int(node, "axis", perm[axis]);
+    return true;
+}
+
 static bool relayout_pad(Node *node, int rank, const int *perm)
 {
     int64_t count, pads[2 * MAX_RANK];
@@ -137,6 +148,7 @@ static RelayoutFn *const by_rule[RELAYOUT_COUNT] = {
     [RELAYOUT_AXIS] = relayout_axis_first,
     [RELAYOUT_AXIS_LAST] = relayout_axis_last,
     [RELAYOUT_REDUCE] = relayout_reduce,
+    [RELAYOUT_ARG] = relayout_arg,
     [RELAYOUT_PADS] = relayout_pad,
     [RELAYOUT_SLICE] = relayout_slice,
     [RELAYOUT_QUANT] = relayout_quant,

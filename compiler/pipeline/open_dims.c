@@ -54,15 +54,24 @@ static bool stands_inside(const Graph *graph, const char *symbol)
     return false;
 }
 
-static bool is_batch(const Graph *graph, const Tensor *input, int k)
+static bool is_name_of_batch(const char *symbol)
 {
     static const char *const names[] = { "batch", "batch_size", "N" };
+    for (size_t i = 0; symbol && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(symbol, names[i]))
+            return true;
+    return false;
+}
+
+/* Behind a batch that is called so, another such name is a length: [batch_size, N] samples. */
+static bool is_batch(const Graph *graph, const Tensor *input, int k)
+{
+    const char *first = symbol_of(input, 0);
     const char *symbol = symbol_of(input, k);
     if (!symbol)
         return k == 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(symbol, names[i]))
-            return true;
+    if (is_name_of_batch(symbol))
+        return !is_name_of_batch(first) || has_symbol(input, k, first);
     return k == 0 && !stands_inside(graph, symbol);
 }
 

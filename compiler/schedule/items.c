@@ -72,6 +72,14 @@ static bool sees_rows(const Touch *touch, const Item *item)
            touch->at / row + operand->rows <= item->rows;
 }
 
+/* Does a touch by rows fit a ring? A reader may leave out the last rows. */
+static bool sees_enough(const Touch *touch, const Item *item)
+{
+    if (touch->operand->write)
+        return touch->operand->rows == item->rows;
+    return !touch->row0;
+}
+
 static void note_touch(Item *item, Touch *touch, const Step *step)
 {
     const Operand *operand = touch->operand;
@@ -82,7 +90,7 @@ static void note_touch(Item *item, Touch *touch, const Step *step)
     if (by_row)
         touch->row0 = (int32_t)(touch->at / operand->row_bytes);
     touch->all_units = operand->write && (!by_unit || step->accumulates);
-    if (!by_row || operand->rows != item->rows)
+    if (!by_row || !sees_enough(touch, item))
         item->whole = true;
     if (updated && !operand->scratch && !step->accumulates)
         item->fixed = true;

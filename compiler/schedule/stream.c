@@ -17,7 +17,7 @@ bool stream_takes(const Items *all, int32_t step)
         return false;
     for (const Touch *touch = touch_begin(all, step);
          touch < touch_end(all, step); touch++)
-        if (all->item.at[touch->item].fixed)
+        if (touch->operand->write && all->item.at[touch->item].fixed)
             return false;
     return true;
 }

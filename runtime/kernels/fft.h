@@ -8,12 +8,12 @@
 
 #include "inlay.h"
 
-/* dft: y [outer][bins][inner][2] = sum over t < n of x [outer][length][inner][parts] e^(-+2 pi i k
- * t / n), inverse divided by n; x is cut or filled with zeros to n. half: x is one half of a
- * spectrum and y the real signal [outer][n][inner][1]. Operands: y, x, the axis as a value (int64),
- * table e^(-2 pi i k / n) [n][2], n as a value (int64), scratch. The table or the values are left
- * out: without a table scratch is 3 [n][2] instead of 2. Where the axis is a value, outer to bins
- * are not used. */
+/* dft: a row of y [outer][bins][inner][2] = sum over t < n of a row of x [outer][length][inner]
+ * [parts] e^(-+2 pi i k t / n), inverse divided by n; x is cut or filled with zeros to n. half: x
+ * is one half of a spectrum and y the real signal [outer][n][inner][1]. Operands: y, x, the axis as
+ * a value (int64), table e^(-2 pi i k / n) [n][2], n as a value (int64), scratch. The table or the
+ * values are left out: without a table scratch is 3 [n][2] instead of 2. Where the axis is a value
+ * there is one row, and outer to bins are not used. */
 typedef struct inlay_dft_params {
     int64_t outer;
     int64_t length;
@@ -55,9 +55,9 @@ static inline int inlay_dft_axis(inlay_dft_params *q, int64_t axis)
     return 1;
 }
 
-/* stft: y [batch][frames][bins][2], the transforms of x [batch][length][parts] from element frame *
- * step on, n long, times the window. Operands: y, x, step (int64), window [n] (may be left out), n
- * as a value, table and scratch as for dft. */
+/* stft: a row of y [bins][2] for each frame of each line: the transform of x [batch][length][parts]
+ * from element frame * step on, n long, times the window. Operands: y, x, step (int64), window [n]
+ * (may be left out), n as a value, table and scratch as for dft. */
 typedef struct inlay_stft_params {
     int64_t batch;
     int64_t length;

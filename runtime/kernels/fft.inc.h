@@ -122,20 +122,21 @@ static inline void inlay_typed(get)(INLAY_T *to, const INLAY_T *x, int64_t t,
         to[1] = mirror ? -v[1] : v[1];
 }
 
-/* What transforms need: the table of turns, `given` or made behind the two buffers of `most`
- * numbers. */
+/* What transforms of n numbers need: operand `table`, or a table made behind the two buffers of
+ * `most` numbers in operand `scratch`. */
 static inline inlay_typed(fft)
-    inlay_typed(fft_open)(const INLAY_T *given, INLAY_T *buffer, int64_t most,
-                          int64_t n)
+    inlay_typed(fft_open)(void *const *base, const inlay_step *s, int table,
+                          int scratch, int64_t most, int64_t n)
 {
+    INLAY_T *buffer = (INLAY_T *)inlay_at(base, s, scratch);
     INLAY_T *made = buffer + 4 * most;
     inlay_typed(fft) f;
     f.in = buffer;
     f.other = buffer + 2 * most;
-    f.w = given;
+    f.w = (const INLAY_T *)inlay_at(base, s, table);
     f.n = n;
     f.inverse = 0;
-    if (!given) {
+    if (!f.w) {
         inlay_typed(turns)(made, n);
         f.w = made;
     }
@@ -148,8 +149,10 @@ static inline void inlay_typed(dft_line)(const inlay_dft_params *p,
                                          const INLAY_T *x, int64_t o, int64_t i)
 {
     const int64_t parts = p->half ? 1 : 2;
-    const INLAY_T *line = x + (o * p->length * p->inner + i) * p->parts;
-    INLAY_T *to = y + (o * p->bins * p->inner + i) * parts;
+    const int64_t from = o * p->length * p->inner;
+    const int64_t made = o * p->bins * p->inner;
+    const INLAY_T *line = x + (from + i) * p->parts;
+    INLAY_T *to = y + (made + i) * parts;
     INLAY_T scale = 1;
     const INLAY_T *done;
     int64_t t;
@@ -161,21 +164,29 @@ static inline void inlay_typed(dft_line)(const inlay_dft_params *p,
     inlay_typed(put)(to, done, p->bins, p->inner * parts, scale, p->half);
 }
 
-/* All lines, of a transform of length n. */
-static inline void inlay_typed(dft_lines)(void *const *base,
-                                          const inlay_step *s,
-                                          const inlay_dft_params *p, int64_t n)
+/* A row of y. */
+static inline void inlay_typed(dft_row)(const inlay_dft_params *p,
+                                        const inlay_typed(fft) * f, INLAY_T *y,
+                                        const INLAY_T *x)
 {
-    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
-    const INLAY_T *w = (const INLAY_T *)inlay_at(base, s, 3);
-    INLAY_T *buffer = (INLAY_T *)inlay_at(base, s, 5);
-    inlay_typed(fft) f = inlay_typed(fft_open)(w, buffer, p->n, n);
     int64_t o, i;
-    f.inverse = p->inverse;
     for (o = 0; o < p->outer; o++)
         for (i = 0; i < p->inner; i++)
-            inlay_typed(dft_line)(p, &f, y, x, o, i);
+            inlay_typed(dft_line)(p, f, y, x, o, i);
+}
+
+static inline void inlay_typed(dft_rows)(void *const *base, const inlay_step *s,
+                                         const inlay_dft_params *p, int64_t n,
+                                         int32_t first, int32_t end)
+{
+    inlay_typed(fft) f = inlay_typed(fft_open)(base, s, 3, 5, p->n, n);
+    int32_t r;
+    f.inverse = p->inverse;
+    for (r = first; r < end; r++) {
+        INLAY_T *y = (INLAY_T *)inlay_row(base, s, 0, r);
+        const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r);
+        inlay_typed(dft_row)(p, &f, y, x);
+    }
 }
 
 static inline int inlay_typed(dft)(void *const *base, const inlay_step *s,
@@ -185,16 +196,16 @@ static inline int inlay_typed(dft)(void *const *base, const inlay_step *s,
     const int64_t *axis = (const int64_t *)inlay_at(base, s, 2);
     const int64_t *given = (const int64_t *)inlay_at(base, s, 4);
     int64_t n;
-    (void)r0;
-    (void)r1;
     if (axis && !inlay_dft_axis(&p, *axis))
         return -INLAY_E_SHAPE;
-    n = given ? *given : inlay_dft_length(&p, axis != NULL);
+    n = inlay_dft_length(&p, axis != NULL);
+    if (given)
+        n = *given;
     if (n < 1 || n > p.n)
         return -INLAY_E_SHAPE;
     if (inlay_dft_bins(n, p.onesided) != p.bins)
         return -INLAY_E_SHAPE;
-    inlay_typed(dft_lines)(base, s, &p, n);
+    inlay_typed(dft_rows)(base, s, &p, n, r0, r1);
     return 0;
 }
 
@@ -205,50 +216,35 @@ static inline void inlay_typed(stft_frame)(INLAY_T *to, const INLAY_T *x,
 {
     int64_t t;
     for (t = 0; t < n; t++) {
-        const INLAY_T weight = window ? window[t] : 1;
+        INLAY_T weight = 1;
+        if (window)
+            weight = window[t];
         to[0] = x[0] * weight;
-        to[1] = parts == 2 ? x[1] * weight : 0;
+        to[1] = 0;
+        if (parts == 2)
+            to[1] = x[1] * weight;
         to += 2;
         x += parts;
     }
 }
 
-/* All frames, `step` elements apart, of one line of x: returns where y ends. */
-static inline INLAY_T *inlay_typed(stft_line)(const inlay_stft_params *p,
-                                              const inlay_typed(fft) * f,
-                                              INLAY_T *y, const INLAY_T *x,
-                                              const INLAY_T *window,
-                                              int64_t step)
-{
-    int64_t i;
-    for (i = 0; i < p->frames; i++) {
-        const INLAY_T *done;
-        inlay_typed(stft_frame)(f->in, x, window, f->n, p->parts);
-        done = inlay_typed(run)(f);
-        inlay_typed(put)(y, done, p->bins, 2, 1, 0);
-        x += step * p->parts;
-        y += 2 * p->bins;
-    }
-    return y;
-}
-
-/* All lines, of transforms of length n. */
-static inline void inlay_typed(stft_lines)(void *const *base,
-                                           const inlay_step *s, int64_t n,
-                                           int64_t step)
+/* Spectrum r of all: each line of x has p->frames, `step` elements apart. */
+static inline void inlay_typed(stft_row)(void *const *base, const inlay_step *s,
+                                         const inlay_typed(fft) * f,
+                                         int64_t step, int32_t r)
 {
     const inlay_stft_params *p = (const inlay_stft_params *)s->params;
-    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
     const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     const INLAY_T *window = (const INLAY_T *)inlay_at(base, s, 3);
-    const INLAY_T *w = (const INLAY_T *)inlay_at(base, s, 5);
-    INLAY_T *buffer = (INLAY_T *)inlay_at(base, s, 6);
-    const inlay_typed(fft) f = inlay_typed(fft_open)(w, buffer, p->n, n);
-    int64_t o;
-    for (o = 0; o < p->batch; o++) {
-        y = inlay_typed(stft_line)(p, &f, y, x, window, step);
-        x += p->length * p->parts;
-    }
+    INLAY_T *y = (INLAY_T *)inlay_row(base, s, 0, r);
+    int64_t at = r / p->frames;
+    const INLAY_T *done;
+    at *= p->length;
+    at += r % p->frames * step;
+    x += at * p->parts;
+    inlay_typed(stft_frame)(f->in, x, window, f->n, p->parts);
+    done = inlay_typed(run)(f);
+    inlay_typed(put)(y, done, p->bins, 2, 1, 0);
 }
 
 static inline int inlay_typed(stft)(void *const *base, const inlay_step *s,
@@ -257,11 +253,14 @@ static inline int inlay_typed(stft)(void *const *base, const inlay_step *s,
     const inlay_stft_params *p = (const inlay_stft_params *)s->params;
     const int64_t step = *(const int64_t *)inlay_at(base, s, 2);
     const int64_t *given = (const int64_t *)inlay_at(base, s, 4);
-    const int64_t n = given ? *given : p->n;
-    (void)r0;
-    (void)r1;
+    int64_t n = p->n;
+    inlay_typed(fft) f;
+    if (given)
+        n = *given;
     if (!inlay_stft_fits(p, n, step))
         return -INLAY_E_SHAPE;
-    inlay_typed(stft_lines)(base, s, n, step);
+    f = inlay_typed(fft_open)(base, s, 5, 6, p->n, n);
+    for (; r0 < r1; r0++)
+        inlay_typed(stft_row)(base, s, &f, step, r0);
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "inlay_memory.h"
 #include "inlay.h"
 
+/* Loops within a row. */
 typedef struct inlay_reduce_params {
     int32_t kept;    /* kept loops, outermost first, >= 1 */
     int32_t reduced; /* reduced loops, outermost first, >= 1 */
@@ -163,7 +164,8 @@ inlay_reduce_loops(void *const *base, const inlay_step *s,
     return inlay_reduce_values(p, axes, made) ? made : NULL;
 }
 
-/* y [outer][inner] = the index along n of the largest (or smallest) of x [outer][n][inner]. */
+/* A row of y [outer][inner] = the index along n of the largest (or smallest) of a row of x
+ * [outer][n][inner]. */
 typedef struct inlay_arg_params {
     int32_t outer;
     int32_t n;

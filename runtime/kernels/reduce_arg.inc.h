@@ -21,32 +21,37 @@ INLAY_INLINE int32_t inlay_typed(arg_line)(const INLAY_T *x, int32_t n,
     return at;
 }
 
-INLAY_INLINE int inlay_typed(arg)(void *const *base, const inlay_step *s,
-                                  const int largest)
+/* A row of y. */
+INLAY_INLINE void inlay_typed(arg_row)(const inlay_arg_params *p, int64_t *y,
+                                       const INLAY_T *x, const int largest)
 {
-    const inlay_arg_params *p = (const inlay_arg_params *)s->params;
-    int64_t *y = (int64_t *)inlay_at(base, s, 0);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     int32_t o, k;
     for (o = 0; o < p->outer; o++, x += (ptrdiff_t)p->n * p->inner)
         for (k = 0; k < p->inner; k++)
             *y++ =
                 inlay_typed(arg_line)(x + k, p->n, p->inner, p->last, largest);
+}
+
+INLAY_INLINE int inlay_typed(arg)(void *const *base, const inlay_step *s,
+                                  int32_t r0, int32_t r1, const int largest)
+{
+    const inlay_arg_params *p = (const inlay_arg_params *)s->params;
+    for (; r0 < r1; r0++) {
+        int64_t *y = (int64_t *)inlay_row(base, s, 0, r0);
+        const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r0);
+        inlay_typed(arg_row)(p, y, x, largest);
+    }
     return 0;
 }
 
 static inline int inlay_typed(argmax)(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(arg)(base, s, 1);
+    return inlay_typed(arg)(base, s, r0, r1, 1);
 }
 
 static inline int inlay_typed(argmin)(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(arg)(base, s, 0);
+    return inlay_typed(arg)(base, s, r0, r1, 0);
 }

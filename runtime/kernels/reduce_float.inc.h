@@ -99,43 +99,34 @@ INLAY_INLINE double inlay_typed(log_sum_finish)(double a, int32_t count,
 static inline int inlay_typed(reduce_l2)(void *const *base, const inlay_step *s,
                                          int32_t r0, int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(reduce_reduce)(base, s, INLAY_REDUCE_L2);
+    return inlay_typed(reduce_reduce)(base, s, r0, r1, INLAY_REDUCE_L2);
 }
 
 static inline int inlay_typed(reduce_log_sum)(void *const *base,
                                               const inlay_step *s, int32_t r0,
                                               int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(reduce_reduce)(base, s, INLAY_REDUCE_LOG_SUM);
+    return inlay_typed(reduce_reduce)(base, s, r0, r1, INLAY_REDUCE_LOG_SUM);
 }
 
 static inline int inlay_typed(reduce_max)(void *const *base,
                                           const inlay_step *s, int32_t r0,
                                           int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(reduce_reduce)(base, s, INLAY_REDUCE_MAX);
+    return inlay_typed(reduce_reduce)(base, s, r0, r1, INLAY_REDUCE_MAX);
 }
 
 static inline int inlay_typed(reduce_min)(void *const *base,
                                           const inlay_step *s, int32_t r0,
                                           int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(reduce_reduce)(base, s, INLAY_REDUCE_MIN);
+    return inlay_typed(reduce_reduce)(base, s, r0, r1, INLAY_REDUCE_MIN);
 }
 
 static inline int inlay_typed(reduce_log_sum_exp)(void *const *base,
                                                   const inlay_step *s,
                                                   int32_t r0, int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(log_sum_reduce)(base, s, INLAY_REDUCE_LOG_SUM_EXP);
+    return inlay_typed(log_sum_reduce)(base, s, r0, r1,
+                                       INLAY_REDUCE_LOG_SUM_EXP);
 }

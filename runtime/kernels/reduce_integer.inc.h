@@ -71,16 +71,12 @@ static inline int inlay_typed(reduce_max)(void *const *base,
                                           const inlay_step *s, int32_t r0,
                                           int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(reduce_reduce)(base, s, INLAY_REDUCE_MAX);
+    return inlay_typed(reduce_reduce)(base, s, r0, r1, INLAY_REDUCE_MAX);
 }
 
 static inline int inlay_typed(reduce_min)(void *const *base,
                                           const inlay_step *s, int32_t r0,
                                           int32_t r1)
 {
-    (void)r0;
-    (void)r1;
-    return inlay_typed(reduce_reduce)(base, s, INLAY_REDUCE_MIN);
+    return inlay_typed(reduce_reduce)(base, s, r0, r1, INLAY_REDUCE_MIN);
 }

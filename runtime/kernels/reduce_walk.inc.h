@@ -159,20 +159,29 @@ INLAY_INLINE INLAY_T *INLAY_R(innermost)(const inlay_reduce_params *p,
     return y;
 }
 
-INLAY_INLINE int INLAY_R(reduce)(void *const *base, const inlay_step *s,
-                                 const int op)
+/* A row of y: its loops are those of a row of x. */
+INLAY_INLINE void INLAY_R(row)(const inlay_reduce_params *p, INLAY_T *y,
+                               const INLAY_T *x, const int op)
 {
-    inlay_reduce_params made;
-    const inlay_reduce_params *p = inlay_reduce_loops(base, s, &made);
-    INLAY_T *y = (INLAY_T *)inlay_at(base, s, 0);
-    const INLAY_T *x = (const INLAY_T *)inlay_at(base, s, 1);
     int32_t at[8] = { 0 };
     ptrdiff_t offset = 0;
-    if (!p)
-        return -INLAY_E_SHAPE;
     do
         y = INLAY_R(innermost)(p, y, x + offset, op);
     while (inlay_walk(at, p->nk, p->sk, p->kept - 1, &offset));
+}
+
+INLAY_INLINE int INLAY_R(reduce)(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1, const int op)
+{
+    inlay_reduce_params made;
+    const inlay_reduce_params *p = inlay_reduce_loops(base, s, &made);
+    if (!p)
+        return -INLAY_E_SHAPE;
+    for (; r0 < r1; r0++) {
+        INLAY_T *y = (INLAY_T *)inlay_row(base, s, 0, r0);
+        const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r0);
+        INLAY_R(row)(p, y, x, op);
+    }
     return 0;
 }
 

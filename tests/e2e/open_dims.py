@@ -40,6 +40,7 @@ SETTLED = [
 OPEN = [
     ('a symbol', [['batch', 'T']], [], ['T']),
     ('a symbol of several inputs', [['batch', 'T'], ['batch', 'T'], ['batch', 'T']], [], ['T']),
+    ('N behind a batch', [['batch_size', 'N'], ['batch_size']], [], ['N']),
     ('two symbols', [['batch', 'T', 'C']], [], ['T', 'C']),
     ('a dimension 0 that stands inside elsewhere', [['T', 3], [3, 'T']], [], ['T']),
     ('one without a name', [[1, None]], [], ['x0']),

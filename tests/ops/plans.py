@@ -4,6 +4,7 @@ that once crashed the planner or were wrong, then random ones: branches, views, 
 
     plans.py --inlay INLAY [--seeds N]"""
 import argparse
+import json
 import os
 import random
 import struct
@@ -81,6 +82,30 @@ def nothing():
              make_node('Slice', ['d', 'zero', 'zero', 'axis'], ['e']), make_node('Exp', ['e'], ['f']), make_node('Neg', ['x'], ['y'])]
     weights = [floats('w', [6, 5]), ints('zero', 0), ints('axis', 1)]
     return make_model(nodes, [make_value('x', F32, [2, 9, 6])], [value('f'), value('y')], weights, 17), {'x': [2, 9, 6]}
+
+
+def spectra():
+    """Frames of a signal, all but the last: their power in bands. Spectra, powers and bands are made frame by frame."""
+    nodes = [make_node('STFT', ['x', 'hop', 'window'], ['s']), make_node('Slice', ['s', 'zero', 'minus', 'axis'], ['some']),
+             make_node('ReduceSumSquare', ['some'], ['p'], axes=[3], keepdims=0), make_node('MatMul', ['p', 'bands'], ['m']),
+             make_node('Relu', ['m'], ['r']), make_node('MatMul', ['r', 'few'], ['y'])]
+    hop = make_tensor('hop', I64, [], struct.pack('<q', 16))
+    weights = [hop, floats('window', [64]), ints('zero', 0), ints('minus', -1), ints('axis', 1), floats('bands', [33, 12]), floats('few', [12, 2])]
+    return make_model(nodes, [make_value('x', F32, [1, 1680])], [value('y')], weights, 17), {'x': [1, 1680]}
+
+
+def transforms():
+    """Rows of an image, each less its mean, to the lengths of their spectra."""
+    nodes = [make_node('ReduceMean', ['x'], ['m'], axes=[3]), make_node('Sub', ['x', 'm'], ['d']), make_node('Reshape', ['d', 'apart'], ['r']),
+             make_node('DFT', ['r'], ['s'], axis=2, onesided=1), make_node('ReduceL2', ['s'], ['l'], axes=[3]), make_node('ReduceMax', ['l'], ['y'], axes=[2, 3])]
+    return make_model(nodes, [make_value('x', F32, [1, 1, 50, 40])], [value('y')], [ints('apart', 1, 50, 40, 1)], 17), {'x': [1, 1, 50, 40]}
+
+
+def classes():
+    """The class of each pixel: no image of all classes' scores."""
+    nodes = [make_node('Conv', ['x', 'w'], ['s'], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), make_node('ArgMax', ['s'], ['c'], axis=1, keepdims=0),
+             make_node('Cast', ['c'], ['y'], to=U8)]
+    return make_model(nodes, [make_value('x', F32, [1, 2, 24, 20])], [make_value('y', U8, [1, 24, 20])], [floats('w', [21, 2, 3, 3])], 17), {'x': [1, 2, 24, 20]}
 
 
 class Mixed:
@@ -223,6 +248,24 @@ def judge(inlay, case, plans):
     return ''
 
 
+def arena(inlay, case, *flags):
+    with host.Work() as work:
+        path = os.path.join(work, 'm.onnx')
+        with open(path, 'wb') as f:
+            f.write(case[0])
+        status, text = host.run([inlay, 'analyze', path, '--json'] + list(flags), limit=60)
+        assert status == 0, text
+        return json.loads(text)['arena']['size']
+
+
+def streams(t, inlay):
+    """What is made by rows takes a fraction of what it takes whole."""
+    for case in (spectra, transforms, classes):
+        bad = judge(inlay, case(), PLANS)
+        rows, whole = arena(inlay, case()), arena(inlay, case(), '--plan=overlap')
+        t.ok(case.__name__, not bad and rows * 4 < whole, bad or '%d bytes by rows, %d whole' % (rows, whole))
+
+
 def status_of(inlay, command, model):
     with host.Work() as work:
         path = os.path.join(work, 'm.onnx')
@@ -256,6 +299,7 @@ def main():
     for case in (product_near_its_input, scale_beside_a_part, part_of_a_part, branches, nothing):
         bad = judge(o.inlay, case(), PLANS)
         t.ok(case.__name__, not bad, bad)
+    streams(t, o.inlay)
     refusals(t, o.inlay)
     for seed in range(o.seeds):
         bad = judge(o.inlay, Mixed(seed).case(), random.Random(seed).sample(PLANS, 2))
