@@ -38,12 +38,24 @@ bool step_jumps(const Step *step)
     return step->control || step->loop_end >= 0;
 }
 
+StepRange steps_jumped(Step *const *step, int32_t steps)
+{
+    StepRange jumped = { 0, 0 };
+    for (int32_t i = 0; i < steps; i++) {
+        if (!step_jumps(step[i]))
+            continue;
+        if (!jumped.end)
+            jumped.first = i;
+        const int32_t ahead = step[i]->jumps_to;
+        const int64_t end = i64_max(step[i]->loop_end + 1, ahead);
+        jumped.end = (int32_t)i64_max(jumped.end, i64_max(i + 1, end));
+    }
+    return jumped;
+}
+
 bool program_jumps(const Program *program)
 {
-    for (size_t i = 0; i < program->step.n; i++)
-        if (step_jumps(program->step.at[i]))
-            return true;
-    return false;
+    return steps_jumped(program->step.at, (int32_t)program->step.n).end > 0;
 }
 
 Step *step_copy(Arena *arena, const Step *step)

@@ -145,6 +145,8 @@ typedef struct Step {
     bool pushed;
     /* it may go on elsewhere (branches, loops): steps keep their numbers */
     bool control;
+    /* then: no further than there, if it is ahead */
+    int32_t jumps_to;
     Node *node; /* for messages and reports */
     int64_t macs;
     /* a loop's first step: index of its last step, else -1 (lifetimes) */
@@ -162,6 +164,11 @@ typedef struct Step {
     int32_t alone;
     const Fetch *fetch; /* NULL: its constants are where pointers reach */
 } Step;
+
+/* Steps [first, end). */
+typedef struct StepRange {
+    int32_t first, end;
+} StepRange;
 
 typedef struct Segment { /* as inlay_segment, in host form */
     int32_t first, count, prologue, period, repeats, epilogue;
@@ -288,6 +295,8 @@ typedef struct Program {
  * they keep their numbers and their order. */
 bool step_jumps(const Step *step);
 bool program_jumps(const Program *program);
+/* From the first step that jumps to the last that is jumped over; empty: none does. */
+StepRange steps_jumped(Step *const *step, int32_t steps);
 /* Operands that the step's kernel knows. */
 int step_operands(const Step *step);
 /* A piece of a step that fetches, or the last one, as its kernel sees it: operands begin where

@@ -287,10 +287,17 @@ void control_move(Step *step)
         step->loop_end++;
     if (!step->control)
         return;
+    step->jumps_to++;
     if (!strcmp(step->kernel->params, "jump"))
         ((inlay_jump_params *)step->params)->target++;
     else
         ((inlay_loop_params *)step->params)->target++;
+}
+
+static void jump_to_next(Lower *lower, Step *step)
+{
+    step->jumps_to = control_next(lower);
+    ((inlay_jump_params *)step->params)->target = step->jumps_to;
 }
 
 static void lower_branch(Lower *lower, Node *node, Graph *graph)
@@ -316,7 +323,7 @@ void lower_if(Lower *lower, Node *node)
     step_operand(choose, 0);
     lower_branch(lower, node, control_body(node, "then_branch"));
     Step *skip = control_step(lower, "jump", &none);
-    ((inlay_jump_params *)choose->params)->target = control_next(lower);
+    jump_to_next(lower, choose);
     lower_branch(lower, node, control_body(node, "else_branch"));
-    ((inlay_jump_params *)skip->params)->target = control_next(lower);
+    jump_to_next(lower, skip);
 }

@@ -5,6 +5,7 @@
  * are known, whether the file's declarations agree with them. */
 #include <string.h>
 
+#include "base/map.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
 
@@ -127,11 +128,17 @@ static bool is_forgiven(const Tensor *tensor)
     return tensor->producer && !strcmp(tensor->producer->domain, "ai.onnx.ml");
 }
 
+static const Node *maker_of(const Tensor *tensor)
+{
+    return tensor->producer ? tensor->producer : tensor->folded;
+}
+
 static Loc loc_of(const Tensor *tensor)
 {
     const char *file = graph_root(tensor->graph)->file;
-    if (tensor->producer)
-        return node_loc(tensor->producer);
+    const Node *node = maker_of(tensor);
+    if (node)
+        return node_loc(node);
     return (Loc){ .file = file, .byte = -1, .node = -1 };
 }
 
@@ -151,12 +158,24 @@ static void report(const Tensor *tensor, bool given)
                  declared, found);
 }
 
-static void check_type(const Tensor *tensor)
+/* Was it said of a value of the same node? Bodies of loops and functions may stand here many times.
+ */
+static bool was_said(Map *said, const Tensor *tensor, const char *found)
+{
+    const Node *node = maker_of(tensor);
+    if (!node || node->index < 0)
+        return false;
+    char *key = arena_printf(said->arena, "%d %s %s", node->index,
+                             node->op_type, found);
+    return map_put(said, key, said) != NULL;
+}
+
+static void check_type(const Tensor *tensor, Map *said)
 {
     const DType declared = tensor->declared_dtype;
     const DType found = tensor->dtype;
     if (declared == DT_NONE || found == DT_NONE || declared == found ||
-        tensor->sequence)
+        tensor->sequence || was_said(said, tensor, dtype_name(found)))
         return;
     error_at(STATUS_MALFORMED, loc_of(tensor), "declare its true type, or none",
              "value \"%s\" is declared as %s, but is %s", tensor->name,
@@ -166,12 +185,13 @@ static void check_type(const Tensor *tensor)
 void declare_check(Graph *graph)
 {
     const bool given = sizes_given(graph);
+    Map said = map_new(graph_root(graph)->arena);
     int found = 0;
     for (size_t k = 0; k < graph->all.n; k++) {
         const Graph *part = graph->all.at[k];
         for (size_t i = 0; !graph_gone(part) && i < part->tensor.n; i++) {
             const Tensor *tensor = part->tensor.at[i];
-            check_type(tensor);
+            check_type(tensor, &said);
             if (contradicts(tensor) && (!given || !found++))
                 report(tensor, given);
         }

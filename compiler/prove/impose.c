@@ -378,16 +378,14 @@ static void make_steps(Imposer *imposer)
 
 /* ---- order ---- */
 
-/* Steps that jump know others by their numbers. A stream in front of all of them (an input by rows)
- * is not jumped over. */
+/* Steps that jump know others by their numbers. Streams in front of all of them or behind all that
+ * they jump over go on from step to step. */
 static void check_jumps(Imposer *imposer)
 {
-    int32_t first = 0; /* that jumps */
+    const int32_t lowered = (int32_t)imposer->program->lowered;
+    const StepRange jumped = steps_jumped(imposer->lowered, lowered);
     imposer->operand = -1;
-    while (first < imposer->program->lowered &&
-           !step_jumps(imposer->lowered[first]))
-        first++;
-    if (first == imposer->program->lowered)
+    if (!jumped.end)
         return;
     for (imposer->step = 0; imposer->step < (int32_t)imposer->claim->step.n;
          imposer->step++)
@@ -396,9 +394,12 @@ static void check_jumps(Imposer *imposer)
             contradict(imposer, "is moved, though steps of the model jump");
     for (size_t i = 0; i < imposer->claim->segment.n; i++) {
         const Segment *g = imposer->claim->segment.at + i;
-        if (g->list && g->count > first - g->first)
+        if (!g->list)
+            continue;
+        const bool before = g->count <= jumped.first - g->first;
+        if (!before && g->first < jumped.end)
             fail_at(STATUS_LIMIT, imposer->loc, NULL,
-                    "schedule[%zu] is a stream, though steps of the model jump",
+                    "schedule[%zu] is a stream where steps of the model jump",
                     i);
     }
 }

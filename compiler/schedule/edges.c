@@ -59,7 +59,7 @@ static void add_streams(Finder *finder, int32_t to)
         return;
     for (int32_t from = to - 1; from >= 0 && to - from <= finder->reach;
          from--) {
-        if (finder->cost[from] < 0)
+        if (finder->cost[from] < 0 || items_jumped(finder->all, from))
             return;
         range.cost += finder->cost[from];
         range.worst = i64_max(range.worst, finder->layer[from]);
@@ -181,7 +181,6 @@ static void add_strips(Finder *finder, int32_t to)
 
 void finder_add_edges(Finder *finder)
 {
-    const bool control = finder->all->control;
     finder->into = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
     finder->into_end = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
     for (int32_t to = 1; to <= finder->steps; to++) {
@@ -193,9 +192,9 @@ void finder_add_edges(Finder *finder)
         };
         finder->into[to] = (int32_t)finder->edge.n;
         VEC_PUSH(finder->arena, &finder->edge, layer);
-        if (finder->streams && !control)
+        if (finder->streams)
             add_streams(finder, to);
-        if (finder->opt->strips && !control)
+        if (finder->opt->strips && !finder->all->jumped.end)
             add_strips(finder, to);
         finder->into_end[to] = (int32_t)finder->edge.n;
     }

@@ -140,7 +140,7 @@ static void extend_over_loop(Items *all, int32_t first, int32_t last)
         Item *item = all->item.at + i;
         if (item->end <= first || item->first > last)
             continue;
-        item->fixed = true;
+        item->looped = true;
         if (item->first < first || item->end > last + 1) {
             item->first = (int32_t)i64_min(item->first, first);
             item->end = (int32_t)i64_max(item->end, last + 1);
@@ -197,8 +197,6 @@ static void add_touches(Items *all)
     for (int32_t i = 0; i < steps; i++) {
         const Step *step = items_step(all, i);
         all->touch_of[i] = (int32_t)all->touch.n;
-        if (step_jumps(step))
-            all->control = true;
         for (int k = 0; k < step->n_operand; k++)
             add_touch(all, i, step, step->operand + k);
     }
@@ -285,6 +283,17 @@ static void lend(Items *all, int32_t step)
         best->lent = step + 1;
 }
 
+bool items_jumped(const Items *all, int32_t step)
+{
+    return step >= all->jumped.first && step < all->jumped.end;
+}
+
+bool items_return(const Items *all, const Touch *touch)
+{
+    const Item *item = all->item.at + touch->item;
+    return item->looped && items_jumped(all, touch->step);
+}
+
 Items items_find(Arena *arena, const Program *program, const PlanOptions *opt)
 {
     const int32_t steps = (int32_t)program->step.n;
@@ -297,6 +306,7 @@ Items items_find(Arena *arena, const Program *program, const PlanOptions *opt)
         .split_work = opt->split_work,
         .hosts = opt->hosts && !opt->pins,
     };
+    all.jumped = steps_jumped(program->step.at, steps);
     note_ends(&all);
     add_touches(&all);
     for (int32_t i = 0; all.hosts && i < steps; i++)

@@ -34,8 +34,10 @@ typedef struct Item {
     bool outside;
     /* some operand does not see all its rows: it cannot be a ring */
     bool whole;
-    /* read and written by one step, or alive over a loop: stays where it is */
-    bool fixed;
+    bool
+        fixed; /* read and written by one step, or a state: stays where it is */
+    bool
+        looped; /* alive over a loop: stays where it is as long as steps jump */
     /* a step makes its result of this item element by element, and in a stream may make it in the
      * item's place: 1 + that step, 0: none does */
     int32_t lent;
@@ -65,13 +67,19 @@ typedef struct Items {
     VEC(Item) item;    /* in order of birth */
     VEC(Touch) touch;  /* in order of steps and operands */
     int32_t *touch_of; /* of step s: touch_of[s] .. touch_of[s + 1] - 1 */
-    bool control; /* steps jump: nothing may be moved, dropped or streamed */
+    /* where steps jump nothing is streamed, and if they do, nothing is moved or dropped */
+    StepRange jumped;
 } Items;
 
 /* Requires: every operand has a storage. */
 Items items_find(Arena *arena, const Program *program, const PlanOptions *opt);
 /* The item of a tensor, or NULL. */
 Item *item_of(const Items *all, Tensor *tensor);
+
+/* Is it jumped over or back to? */
+bool items_jumped(const Items *all, int32_t step);
+/* Will what the touch sees be seen once more when its step comes again? */
+bool items_return(const Items *all, const Touch *touch);
 
 static inline const Step *items_step(const Items *all, int32_t step)
 {

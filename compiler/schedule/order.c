@@ -255,7 +255,7 @@ OrderProblem order_problem(Arena *arena, const Items *all, bool by_row)
 
 Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work)
 {
-    if (all->control || !all->program->step.n)
+    if (all->jumped.end || !all->program->step.n)
         return (Order){ 0 };
     const OrderProblem problem = order_problem(arena, all, by_row);
     return order_search(arena, &problem, work);

@@ -16,7 +16,8 @@ static const Touch *result_of(const Items *all, int32_t step)
         const Item *it = all->item.at + touch->item;
         if (!touch->operand->write || it->scratch)
             continue;
-        if (found || it->outside || it->fixed || touch->operand->read)
+        if (found || it->outside || it->fixed || items_return(all, touch) ||
+            touch->operand->read)
             return NULL;
         found = touch;
     }
@@ -27,8 +28,8 @@ static const Touch *result_of(const Items *all, int32_t step)
 static bool mortal(const Items *all, const Touch *touch)
 {
     const Item *it = all->item.at + touch->item;
-    return !touch->operand->write && !it->fixed && !it->outside && !it->kept &&
-           !it->scratch;
+    return !touch->operand->write && !items_return(all, touch) &&
+           !it->outside && !it->kept && !it->scratch;
 }
 
 static bool dies(const Items *all, const Touch *touch, int32_t step)

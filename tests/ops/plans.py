@@ -108,6 +108,23 @@ def classes():
     return make_model(nodes, [make_value('x', F32, [1, 2, 24, 20])], [make_value('y', U8, [1, 24, 20])], [floats('w', [21, 2, 3, 3])], 17), {'x': [1, 2, 24, 20]}
 
 
+def around_jumps():
+    """Rows before a branch and behind a loop: what jumps runs step by step, all else row by row."""
+    then = make_graph_attr('then_branch', [make_node('Neg', ['m'], ['t'])], [], [value('t')])
+    other = make_graph_attr('else_branch', [make_node('Abs', ['m'], ['e'])], [], [value('e')])
+    flag = make_value('on2', BOOL, [])
+    scalar = make_value('i', I64, []), make_value('on', BOOL, []), make_value('v', F32, [1, 1, 1, 1])
+    body = make_graph_attr('body', [make_node('Mul', ['v', 'v'], ['v2']), make_node('Identity', ['on'], ['on2'])], list(scalar), [flag, value('v2')])
+    nodes = [make_node('Conv', ['x', 'w'], ['a'], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), make_node('Relu', ['a'], ['b']),
+             make_node('ReduceMean', ['b'], ['r'], axes=[1]), make_node('ReduceMax', ['r'], ['m'], axes=[2, 3]),
+             make_node('Squeeze', ['m'], ['s']), make_node('Greater', ['s', 'half'], ['c']), make_node('If', ['c'], ['f'], graphs=[then, other]),
+             make_node('Cast', ['s'], ['n'], to=I64), make_node('Loop', ['n', '', 'f'], ['g'], graphs=[body]),
+             make_node('Add', ['x', 'g'], ['h']), make_node('Conv', ['h', 'w'], ['k'], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), make_node('Tanh', ['k'], ['l']),
+             make_node('ReduceMax', ['l'], ['o'], axes=[1]), make_node('ReduceMean', ['o'], ['y'], axes=[3])]
+    half = make_tensor('half', F32, [], struct.pack('<f', .5))
+    return make_model(nodes, [make_value('x', F32, [1, 2, 24, 20])], [value('y')], [half, floats('w', [16, 2, 3, 3])], 17), {'x': [1, 2, 24, 20]}
+
+
 class Mixed:
     """A random graph; its results are the last value and some of the others."""
     def __init__(self, seed):
@@ -260,7 +277,7 @@ def arena(inlay, case, *flags):
 
 def streams(t, inlay):
     """What is made by rows takes a fraction of what it takes whole."""
-    for case in (spectra, transforms, classes):
+    for case in (spectra, transforms, classes, around_jumps):
         bad = judge(inlay, case(), PLANS)
         rows, whole = arena(inlay, case()), arena(inlay, case(), '--plan=overlap')
         t.ok(case.__name__, not bad and rows * 4 < whole, bad or '%d bytes by rows, %d whole' % (rows, whole))
@@ -284,6 +301,11 @@ def refusals(t, inlay):
                        [ints('to', 1, 2, 6, 1)], 19)
     status, text = status_of(inlay, 'compile', model)
     t.ok('an image made of nothing', status == 65 and 'has scale inf' in text, text)
+    body = make_graph_attr('body', [make_node('Identity', ['on'], ['on2']), make_node('Concat', ['v', 'v'], ['v2'], axis=0)],
+                           [make_value('i', I64, []), make_value('on', BOOL, []), value('v')], [value('on2'), value('v2')])
+    model = make_model([make_node('Loop', ['n', '', 'x'], ['y'], graphs=[body])], [make_value('x', F32, [4])], [value('y')], [ints('n', 9)], 17)
+    status, text = status_of(inlay, 'compile', model)
+    t.ok('a body of another type, said once', status == 65 and text.count('error:') == 1, text[:500])
     node = make_node('ReorderInput', ['x'], ['y'], domain='com.microsoft.nchwc')
     model = make_model([node], [make_value('x', F32, [1, 8, 2, 2])], [value('y')], [], 17, [('com.microsoft.nchwc', 1)])
     status, text = status_of(inlay, 'compile', model)
