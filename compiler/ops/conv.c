@@ -170,13 +170,13 @@ static void finish_packed(Step *step, const Layer *layer,
     step->macs = layer->macs;
 }
 
-/* A signal: one column all along. */
+/* A signal: one column all along. Padding in front of it would leave no window on it. */
 static bool is_line(const inlay_conv_params *params)
 {
-    const bool one_column =
-        params->iw == 1 && params->ow == 1 && params->kw == 1;
-    const bool one_plane =
-        params->id == 1 && params->od == 1 && params->kd == 1;
+    const bool one_column = params->iw == 1 && params->ow == 1 &&
+                            params->kw == 1 && params->pw == 0;
+    const bool one_plane = params->id == 1 && params->od == 1 &&
+                           params->kd == 1 && params->pd == 0;
     return one_column && one_plane && params->ih > 1 &&
            (params->kh > 1 || params->sh > 1);
 }

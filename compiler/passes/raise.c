@@ -134,7 +134,13 @@ static bool raise_transpose(Graph *graph, Node *node, const Node *transpose)
     return true;
 }
 
-/* `turn` goes in front of the node before it. Returns itself in its new place, NULL: it stays. */
+static bool is_turn(const Node *node)
+{
+    return node_is(node, "Transpose") || is_reshape(node);
+}
+
+/* `turn` goes in front of the node before it. Returns itself in its new place, NULL: it stays, or
+ * the node takes what was there before another turn, of which nothing is left. */
 static Node *raise_once(Graph *graph, Node *turn)
 {
     Tensor *x = turn->in[0];
@@ -156,7 +162,8 @@ static Node *raise_once(Graph *graph, Node *turn)
     graph_kill(turn);
     node->out[0] = y;
     y->producer = node;
-    return node->in[mapped]->producer;
+    Node *above = node->in[mapped]->producer;
+    return above && is_turn(above) ? above : NULL;
 }
 
 /* ---- slices and concatenations of an input (a focus layer) ---- */
@@ -294,8 +301,7 @@ void raise_turns(Graph *graph)
 {
     const size_t count = graph->node.n;
     for (size_t i = 0; i < count; i++)
-        if (node_is(graph->node.at[i], "Transpose") ||
-            is_reshape(graph->node.at[i]))
+        if (is_turn(graph->node.at[i]))
             for (Node *turn = graph->node.at[i]; turn;)
                 turn = raise_once(graph, turn);
     for (size_t i = 0; i < count; i++)

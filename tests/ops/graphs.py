@@ -268,6 +268,20 @@ def turned_while_read():
     return model, [floats('x', [1, 1, rows, depth], x)], [floats('y', [1, 2, 1, 1], [max(want), 2 - min(want)])]
 
 
+def gate_of_the_result_before():
+    """Squeeze and excitation whose first Conv is read twice: the Relu in front of the second one takes what is channels last already,
+    and no other node goes with the transposition that is not needed."""
+    x, image = [1, 2, 3, -1], [1, 2, 3, 4]
+    model = make_model(
+        [make_node('Conv', ['x', 'w', 'b'], ['a']), make_node('Relu', ['a'], ['r']), make_node('Conv', ['r', 'v'], ['s']),
+         make_node('HardSigmoid', ['s'], ['g'], alpha=1.0, beta=0.0), make_node('Conv', ['image', 'one'], ['i']), make_node('Mul', ['i', 'g'], ['y'])],
+        [make_value('x', F32, [2, 2, 1, 1]), make_value('image', F32, [2, 1, 1, 2])],
+        [make_value('y', F32, [2, 2, 1, 2]), make_value('a', F32, [2, 1, 1, 1]), make_value('s', F32, [2, 2, 1, 1])],
+        [floats('w', [1, 2, 1, 1], [1, 2]), floats('b', [1], [-4]), floats('v', [2, 1, 1, 1], [0.5, -1]), floats('one', [2, 1, 1, 1], [1, 1])])
+    return model, [floats('x', [2, 2, 1, 1], x), floats('image', [2, 1, 1, 2], image)], [
+        floats('y', [2, 2, 1, 2], [0.5, 1, 0, 0, 0, 0, 0, 0]), floats('a', [2, 1, 1, 1], [1, -3]), floats('s', [2, 2, 1, 1], [0.5, -1, 0, 0])]
+
+
 def attention_by_heads():
     """Scores are made some queries at a time, keys and values from rows that are not kept, and results in the place of queries."""
     rows, heads, size = 64, 2, 16
@@ -435,7 +449,7 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
-                 mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_regions):
+                 mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_regions, gate_of_the_result_before):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = carries_no_weights(o.inlay)
