@@ -122,6 +122,34 @@ static bool sizes_given(const Graph *graph)
     return false;
 }
 
+/* Is it a window's result, sizes being rounded up? Before opset 22, ONNX's own inference counted
+ * windows that begin in the padding behind the image; those who run the model do not make them. */
+static bool is_rounded_up(const Tensor *tensor)
+{
+    return tensor->producer && node_int(tensor->producer, "ceil_mode", 0);
+}
+
+/* Do sizes differ that ONNX's inference rounded up? Then those behind them follow from these. */
+static bool sizes_rounded_up(const Graph *graph)
+{
+    for (size_t i = 0; i < graph->tensor.n; i++) {
+        const Tensor *tensor = graph->tensor.at[i];
+        if (is_rounded_up(tensor) && contradicts(tensor))
+            return true;
+    }
+    return false;
+}
+
+/* Why what the file declares is not what is found, without being wrong; NULL: it is wrong. */
+static const char *excuse_of(const Graph *graph)
+{
+    if (sizes_given(graph))
+        return " with these sizes";
+    if (sizes_rounded_up(graph))
+        return " without windows that begin in the padding";
+    return NULL;
+}
+
 /* Converters declare [1,1] for what ai.onnx.ml makes, however many targets or classes there are. */
 static bool is_forgiven(const Tensor *tensor)
 {
@@ -142,16 +170,15 @@ static Loc loc_of(const Tensor *tensor)
     return (Loc){ .file = file, .byte = -1, .node = -1 };
 }
 
-static void report(const Tensor *tensor, bool given)
+static void report(const Tensor *tensor, const char *excuse)
 {
     Arena *arena = graph_root(tensor->graph)->arena;
     const Loc loc = loc_of(tensor);
     const char *declared = shape_text(arena, tensor->declared);
     const char *found = shape_text(arena, &tensor->shape);
-    if (given || is_forgiven(tensor))
+    if (excuse || is_forgiven(tensor))
         warn_at(loc, "value \"%s\" is declared as %s, but is %s%s",
-                tensor->name, declared, found,
-                given ? " with these sizes" : "");
+                tensor->name, declared, found, excuse ? excuse : "");
     else
         error_at(STATUS_MALFORMED, loc, "declare its true shape, or none",
                  "value \"%s\" is declared as %s, but is %s", tensor->name,
@@ -184,7 +211,7 @@ static void check_type(const Tensor *tensor, Map *said)
 
 void declare_check(Graph *graph)
 {
-    const bool given = sizes_given(graph);
+    const char *excuse = excuse_of(graph);
     Map said = map_new(graph_root(graph)->arena);
     int found = 0;
     for (size_t k = 0; k < graph->all.n; k++) {
@@ -192,8 +219,8 @@ void declare_check(Graph *graph)
         for (size_t i = 0; !graph_gone(part) && i < part->tensor.n; i++) {
             const Tensor *tensor = part->tensor.at[i];
             check_type(tensor, &said);
-            if (contradicts(tensor) && (!given || !found++))
-                report(tensor, given);
+            if (contradicts(tensor) && (!excuse || !found++))
+                report(tensor, excuse);
         }
     }
     fail_if_errors();
