@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "ops/expand.h"
 #include "ops/families.h"
+#include "ops/window.h"
 
 /* Operand i with the scale and zero point that follow it, as float. */
 static Tensor *real(const Node *node, int i)
@@ -196,11 +197,45 @@ static bool is_last(const Node *node)
     return node_flag(node, "channels_last", false);
 }
 
+/* Where padding counts, the sums are divided by all of the kernel, also those of windows that
+ * rounding up lets reach beyond the padding, as AveragePool does not: more padding takes these in.
+ */
+static void pad_whole_windows(Node *pool)
+{
+    int64_t pads[2 * WINDOW_DIMS];
+    int64_t count;
+    const int64_t *taps = window_kernel_shape(pool, &count);
+    const Window window = window_of(pool, taps);
+    const int first = WINDOW_DIMS - window.spatial;
+    for (int i = 0; i < window.spatial && first + i < WINDOW_DIMS; i++) {
+        const WindowAxis *axis = window.axis + first + i;
+        const int64_t begin = (axis->out - 1) * axis->stride - axis->pad;
+        const int64_t end = begin + axis->kernel - axis->in;
+        pads[i] = axis->pad;
+        pads[window.spatial + i] = i64_max(end, 0);
+    }
+    node_set_string(pool, "auto_pad", "NOTSET");
+    node_set_ints(pool, "pads", 2 * window.spatial, pads);
+    node_set_int(pool, "ceil_mode", 0);
+}
+
+static Tensor *average(const Node *node, Tensor *x)
+{
+    const bool last = is_last(node);
+    Tensor *image = channels_first(node, x, last);
+    Node *pool = expand_of(node, "AveragePool", image);
+    expand_copy_attrs(pool, node);
+    if (node_int(node, "ceil_mode", 0) &&
+        node_int(node, "count_include_pad", 0))
+        pad_whole_windows(pool);
+    return channels_back(node, expand_done(pool), last);
+}
+
 /* Its zero point is added before it rounds, unlike QuantizeLinear's: ties fall another way. */
 void expand_qlinear_average_pool(Node *node)
 {
     Tensor *x = real(node, 0);
-    Tensor *y = on_image(node, "AveragePool", x, is_last(node));
+    Tensor *y = average(node, x);
     Tensor *zero = node_in(node, 4);
     infer_shape(node, 3);
     y = expand_div(node, y, node->in[3]);
