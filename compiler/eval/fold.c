@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "eval/node.h"
 #include "eval/pieces.h"
+#include "ops/dynamic.h"
 #include "ops/ops.h"
 
 enum {
@@ -31,11 +32,36 @@ static bool is_settled(const Node *node, int64_t *bytes)
         const Tensor *tensor = node->out[i];
         if (!tensor)
             continue;
-        if (!shape_known(&tensor->shape) || tensor->dynamic)
+        if (!shape_known(&tensor->shape) || (tensor->dynamic && !node->counts))
             return false;
         *bytes = i64_add(*bytes, tensor_bytes(tensor));
     }
     return true;
+}
+
+/* A result takes its real size, of which it had the bound. */
+static void cut_to_size(Tensor *tensor, int64_t size)
+{
+    Store *store = tensor->graph->store;
+    for (int i = 0; i < tensor->shape.rank; i++) {
+        if (!(tensor->dynamic >> i & 1u))
+            continue;
+        tensor->value = recipe_part(store, tensor->value, i, 0, size);
+        tensor->shape.dim[i] = size;
+    }
+    tensor->dynamic = 0;
+    tensor->dims = NULL;
+}
+
+/* What the node counts is known now. */
+static void cut_results(const Node *node)
+{
+    int64_t count;
+    const Tensor *counted = node_count(node);
+    const int64_t *size = tensor_ints(node->graph, counted, &count);
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i] && node->out[i]->dynamic)
+            cut_to_size(node->out[i], *size);
 }
 
 /* The result is what lies there in the spill file. */
@@ -73,11 +99,24 @@ static bool fold_out(Node *node)
     return done;
 }
 
+/* One whose results have the sizes that it counts; large ones stay as they are. */
+static bool fold_counted(Node *node, int64_t bytes)
+{
+    if (bytes > AT_ONCE)
+        return false;
+    const bool done = bytes <= IN_MEMORY ? eval_node(node) : fold_out(node);
+    if (done)
+        cut_results(node);
+    return done;
+}
+
 bool fold_node(Node *node)
 {
     int64_t bytes;
     if (!node->op->lower || !is_settled(node, &bytes))
         return false;
+    if (node->counts)
+        return fold_counted(node, bytes);
     if (bytes <= IN_MEMORY)
         return eval_node(node);
     if (pieces_fold(node))

@@ -176,13 +176,19 @@ Tensor *dynamic_elements(const Node *at, const Tensor *tensor, int axis)
 
 Tensor *dynamic_filled(const Node *at, Tensor *tensor, int axis, double value)
 {
+    Tensor *rest = expand_number(at, value, tensor->dtype);
+    return dynamic_filled_with(at, tensor, axis, rest);
+}
+
+Tensor *dynamic_filled_with(const Node *at, Tensor *tensor, int axis,
+                            Tensor *rest)
+{
     int64_t dims[MAX_RANK];
     for (int i = 0; i < tensor->shape.rank; i++)
         dims[i] = i == axis ? tensor->shape.dim[axis] : 1;
     Tensor *inside = dynamic_elements(at, tensor, axis);
     inside = expand_reshape(at, inside, tensor->shape.rank, dims);
     Tensor *elements = dynamic_settled(at, "ClearRest", tensor);
-    Tensor *rest = expand_number(at, value, tensor->dtype);
     return expand_where(at, inside, elements, rest);
 }
 
@@ -458,6 +464,8 @@ static void pass_operand(Node *node, int k)
         return;
     }
     if (k == 0 && node_is(node, "Slice") && cut_dynamic(node, tensor))
+        return;
+    if (k == 0 && dynamic_padded(node, tensor))
         return;
     if (k == 0 && gather_dynamic(node, tensor))
         return;

@@ -31,6 +31,8 @@ Shape dynamic_bound(const Node *node, int i, Shape bound);
 Tensor *dynamic_filled(const Node *at, Tensor *tensor,
                        int axis, /* the dynamic one */
                        double value);
+Tensor *dynamic_filled_with(const Node *at, Tensor *tensor, int axis,
+                            Tensor *value); /* the same: a number */
 Tensor *dynamic_size(const Node *at, const Tensor *tensor,
                      int axis); /* likewise */
 /* For nodes in the place of `at`: only the first elements of n tensors along the axis count. */
@@ -57,6 +59,10 @@ int dynamic_joined(const Node *at, int n, /* parts */
                    int fresh);
 /* A Reshape that joins the dynamic axis with those behind it, or takes such from it. */
 bool dynamic_reshaped(Node *node, Tensor *tensor);
+/* A Pad that puts elements before or behind those of the dynamic axis (dynamic_pad.c). */
+bool dynamic_padded(Node *node, Tensor *tensor);
+/* One that fills the axis up to a size that the file declares: true, it is replaced. */
+bool dynamic_filled_up(Node *node);
 /* The same where a list of sizes tells such a size, or indices are as many (dynamic_sized.c). */
 bool dynamic_told(Node *node);
 

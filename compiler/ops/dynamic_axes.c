@@ -149,14 +149,26 @@ bool axes_gather(const Node *node, int k, int *to)
     return true;
 }
 
+/* GatherND by batches: are data and indices dynamic along the same of them, of one size? */
+static bool batches_alike(const Node *node, int64_t batch)
+{
+    const Tensor *data = node->in[0];
+    const Tensor *index = node->in[1];
+    if (data->dynamic != index->dynamic || data->dynamic >> batch)
+        return false;
+    for (int a = 0; a < batch; a++)
+        if (is_dynamic(data, a) && data->size_id[a] != index->size_id[a])
+            return false;
+    return true;
+}
+
 bool axes_gather_nd(const Node *node, int k, int *to)
 {
+    const int64_t batch = node_int(node, "batch_dims", 0);
     const int last = rank_of(node, k) - 1;
-    for (int a = 0; a < last; a++)
-        to[a] = a;
-    if (last >= 0)
-        to[last] = -1;
-    return k == 1 && !node_int(node, "batch_dims", 0);
+    for (int a = 0; a <= last; a++)
+        to[a] = a < last && (k == 1 || a < batch) ? a : -1;
+    return batch ? batches_alike(node, batch) : k == 1;
 }
 
 /* Softmax and LogSoftmax; until opset 12 all axes from `axis` on are one. */
@@ -351,6 +363,19 @@ bool axes_expand(const Node *node, int k, int *to)
         const bool kept = entry < 0 || dims[entry] == 1;
         to[a] = kept || !is_dynamic(tensor, a) ? a + more : -1;
     }
+    return true;
+}
+
+/* Tile: axes that are not repeated. */
+bool axes_tile(const Node *node, int k, int *to)
+{
+    int64_t count;
+    const int64_t *repeats = infer_ints(node, 1, &count);
+    const int rank = rank_of(node, k);
+    if (k > 0 || !repeats)
+        return false;
+    for (int a = 0; a < rank; a++)
+        to[a] = repeats[a] == 1 ? a : -1;
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Reductions and Softmax along an axis of which only the first elements count: the rest of the
- * bound is filled with what changes nothing. */
+ * Reductions, ArgMax and Softmax along an axis of which only the first elements count: the rest of
+ * the bound is filled with what changes nothing. */
 #include <math.h>
 
 #include "ops/dynamic.h"
@@ -44,6 +44,12 @@ static bool neutral_integer(const Node *node, DType type, double *neutral)
     return true;
 }
 
+/* Does it find the first element of its kind? */
+static bool finds_first(const Node *node, const char *op)
+{
+    return node_is(node, op) && !node_int(node, "select_last_index", 0);
+}
+
 /* What changes nothing where node takes elements of that type together. false: there is no such
  * number. */
 static bool neutral_of(const Node *node, DType type, double *neutral)
@@ -53,9 +59,10 @@ static bool neutral_of(const Node *node, DType type, double *neutral)
     *neutral = 0.0;
     if (node_is(node, "ReduceProd"))
         *neutral = 1.0;
-    else if (node_is(node, "ReduceMax") || is_softmax(node))
+    else if (node_is(node, "ReduceMax") || is_softmax(node) ||
+             finds_first(node, "ArgMax"))
         *neutral = -(double)INFINITY;
-    else if (node_is(node, "ReduceMin"))
+    else if (node_is(node, "ReduceMin") || finds_first(node, "ArgMin"))
         *neutral = (double)INFINITY;
     else
         return node_is(node, "ReduceSum") || node_is(node, "ReduceMean");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is made of sizes known only at run time before a node's infer function asks for its shape:
- * repeated over them, joined along them. */
+ * repeated over them, joined along them, selected from what has them. */
 #include <string.h>
 
 #include "ops/dynamic.h"
@@ -130,7 +130,53 @@ static bool concat_dynamic(Node *node)
     return true;
 }
 
+/* Is it a Compress of such a size, along the axis or by its mask, that one mask can tell? */
+static bool selects_dynamic(const Node *node)
+{
+    const Tensor *x = node->in[0];
+    const Tensor *mask = node->in[1];
+    if (!node_is(node, "Compress") || mask->shape.rank != 1)
+        return false;
+    if (!x->dynamic)
+        return mask->dynamic != 0;
+    const int rank = x->shape.rank;
+    const int axis = infer_axis(node, 0, rank);
+    if (!node_attr(node, "axis") && rank > 1)
+        return false;
+    return x->dynamic == 1u << axis && mask->shape.dim[0] == x->shape.dim[axis];
+}
+
+static Tensor *cleared(const Node *node, Tensor *tensor)
+{
+    if (!tensor->dynamic)
+        return tensor;
+    return dynamic_settled(node, "ClearRest", tensor);
+}
+
+/* What is not there selects nothing, and is not selected. */
+static bool compress_dynamic(Node *node)
+{
+    if (!selects_dynamic(node))
+        return false;
+    const Tensor *x = node->in[0];
+    Tensor *mask = cleared(node, node->in[1]);
+    if (x->dynamic) {
+        const int axis = infer_axis(node, 0, x->shape.rank);
+        Tensor *there = dynamic_elements(node, x, axis);
+        mask = expand_binary(node, "And", mask, there);
+    }
+    Tensor *all = cleared(node, node->in[0]);
+    Node *made = expand_of(node, "Compress", all, mask);
+    expand_copy_attrs(made, node);
+    Tensor *y = expand_done(made);
+    expand_finish_one(node, y);
+    return true;
+}
+
 bool dynamic_made(Node *node)
 {
-    return dynamic_repeated(node) || concat_dynamic(node) || dynamic_told(node);
+    if (dynamic_repeated(node) || concat_dynamic(node) ||
+        compress_dynamic(node))
+        return true;
+    return dynamic_filled_up(node) || dynamic_told(node);
 }

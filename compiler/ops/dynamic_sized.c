@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Operators that are told a size known only at run time by a list of sizes, [n, 256, 7, 7]:
- * ConstantOfShape, Expand, Slice; and ScatterElements of so many rows. */
+ * ConstantOfShape, Expand, Slice; ScatterElements and ScatterND of so many rows. */
 #include "base/size.h"
 #include "ops/dynamic.h"
 #include "ops/expand.h"
@@ -263,6 +263,76 @@ static bool scatter_sized(Node *node)
     return true;
 }
 
+/* --- ScatterND of so many updates --- */
+
+/* Indices of rows behind the real ones: the spare row, and whatever lies in it first. */
+static Tensor *spare_place(const Node *node, int64_t rows, int64_t depth)
+{
+    int64_t *place = NEW_ARRAY(node->graph->arena, int64_t, depth);
+    for (int64_t i = 0; i < depth; i++)
+        place[i] = i ? 0 : rows;
+    return expand_i64s(node, depth, place);
+}
+
+/* Indices that count from the end name elements of the data, which has a row more now. */
+static Tensor *from_begin(const Node *node, Tensor *index, const Shape *data)
+{
+    const int64_t depth = index->shape.dim[1];
+    Tensor *first = expand_number(node, 0.0, DT_I64);
+    Tensor *sizes = expand_i64s(node, depth, data->dim);
+    Tensor *from_end = expand_binary(node, "Less", index, first);
+    Tensor *moved = expand_add(node, index, sizes);
+    return expand_where(node, from_end, moved, index);
+}
+
+/* The same for the indices [n][depth]. */
+static Tensor *real_places(const Node *node, const Shape *data)
+{
+    Tensor *index = node->in[1];
+    const int64_t column[] = { index->shape.dim[0], 1 };
+    const int64_t depth = index->shape.dim[1];
+    Tensor *inside = dynamic_elements(node, index, 0);
+    inside = expand_reshape(node, inside, 2, column);
+    Tensor *clear = dynamic_settled(node, "ClearRest", index);
+    Tensor *real = from_begin(node, clear, data);
+    Tensor *spare = spare_place(node, data->dim[0], depth);
+    return expand_where(node, inside, real, spare);
+}
+
+/* Are there so many rows of indices and as many updates, known only at run time? */
+static bool updates_fit(const Node *node)
+{
+    const Tensor *index = node->in[1];
+    const Tensor *updates = node->in[2];
+    const int64_t depth = index->shape.dim[index->shape.rank - 1];
+    if (index->shape.rank != 2 || depth < 1)
+        return false;
+    const int id = index->size_id ? index->size_id[0] : 0;
+    return is_sized(index, 0, id) && is_sized(updates, 0, id) &&
+           depth <= node->in[0]->shape.rank;
+}
+
+/* The same with a spare row, where updates behind the real ones go. */
+static bool scatter_places(Node *node)
+{
+    if (!node_is(node, "ScatterND"))
+        return false;
+    Tensor *data = node->in[0];
+    if (data->dynamic || !node->in[1]->dynamic || !updates_fit(node))
+        return false;
+    const Shape shape = *infer_shape(node, 0);
+    Tensor *in[] = {
+        with_spare(node, data, 0),
+        real_places(node, &shape),
+        dynamic_settled(node, "ClearRest", node->in[2]),
+    };
+    Node *made = expand_node(node, "ScatterND", 3, in, 1);
+    expand_copy_attrs(made, node);
+    Tensor *all = expand_done(made);
+    expand_finish_one(node, expand_slice(node, all, 0, 0, shape.dim[0]));
+    return true;
+}
+
 /* The element of a list that an index means; false: it is known only at run time. */
 static bool picked_at(const Node *node, int64_t index, int64_t *value)
 {
@@ -306,7 +376,7 @@ bool dynamic_told(Node *node)
     slice_whole(node);
     if (repeat_sized(node) || count_sized(node))
         return true;
-    return scatter_sized(node) || pick_known(node);
+    return scatter_sized(node) || scatter_places(node) || pick_known(node);
 }
 
 /* The side of a Flatten that the axis is on. */

@@ -132,6 +132,44 @@ def part_of_selection():
     return model, [floats('f', [4, 2], range(8)), floats('s', [4], [1, -1, 2, 3])], [floats('y', [2, 1], [54, 76])]
 
 
+def what_is_made_of_a_selection(x=(3, -1, 4, -2, 5)):
+    """Of the positive numbers, as converters write what stands behind a NonMaxSuppression: filled up to four, with a number at both
+    ends, put where they were, some of them, the place of the greatest, their indices twice side by side, each by its own index."""
+    picked, places = [v for v in x if v > 0], [i for i, v in enumerate(x) if v > 0]
+    n = len(picked)
+    nodes = [
+        make_node('Greater', ['x', 'none'], ['mask']), make_node('NonZero', ['mask'], ['where']), make_node('Transpose', ['where'], ['at']),
+        make_node('GatherND', ['x', 'at'], ['v']), make_node('Shape', ['v'], ['n']), make_node('Sub', ['four', 'n'], ['rest']),
+        make_node('Concat', ['begin', 'rest'], ['pads'], axis=0), make_node('Pad', ['v', 'pads'], ['filled']),
+        make_node('Pad', ['v', 'one_each', 'nine'], ['ends']), make_node('ScatterND', ['zeros', 'at', 'v'], ['back']),
+        make_node('Greater', ['v', 'three'], ['large']), make_node('Compress', ['v', 'large'], ['some'], axis=0),
+        make_node('ArgMax', ['v'], ['best'], axis=0, keepdims=0), make_node('Tile', ['at', 'twice'], ['pairs']),
+        make_node('Unsqueeze', ['v', 'axis'], ['column']), make_node('Mul', ['at', 'nothing'], ['first']),
+        make_node('GatherND', ['column', 'first'], ['own'], batch_dims=1)]
+    model = make_model(
+        nodes, [make_value('x', F32, [len(x)])],
+        [make_value('filled', F32, [None]), make_value('ends', F32, [None]), make_value('back', F32, [5]), make_value('some', F32, [None]),
+         make_value('best', I64, []), make_value('pairs', I64, [None, 2]), make_value('own', F32, [None])],
+        [floats('none', [], [0]), floats('nine', [], [9]), floats('three', [], [3]), floats('zeros', [5], [0] * 5), ints('four', [1], [4]),
+         ints('begin', [1], [0]), ints('one_each', [2], [1, 1]), ints('twice', [2], [1, 2]), ints('axis', [1], [1]), ints('nothing', [], [0])], 17)
+    large = [v for v in picked if v > 3]
+    return model, [floats('x', [len(x)], x)], [
+        floats('filled', [4], picked + [0] * (4 - n)), floats('ends', [n + 2], [9] + picked + [9]), floats('back', [5], [max(v, 0) for v in x]),
+        floats('some', [len(large)], large), ints('best', [], [picked.index(max(picked))]), ints('pairs', [n, 2], [i for i in places for _ in range(2)]),
+        floats('own', [n], picked)]
+
+
+def counted_constants():
+    """What Unique and NonZero count in constants is known when the model is compiled: sizes are made of it."""
+    model = make_model(
+        [make_node('Unique', ['c'], ['u', '', '', 'times']), make_node('ReduceMax', ['times', 'zero'], ['most'], keepdims=1),
+         make_node('ConstantOfShape', ['most'], ['none']), make_node('Concat', ['x', 'none'], ['a'], axis=0),
+         make_node('NonZero', ['c'], ['at']), make_node('Split', ['at'], ['b', 'd'], axis=1, num_outputs=2)],
+        [make_value('x', F32, [1])], [make_value('a', F32, [3]), make_value('b', I64, [1, 1]), make_value('d', I64, [1, 1])],
+        [ints('c', [3], [2, 0, 2]), ints('zero', [1], [0])], 18)
+    return model, [floats('x', [1], [7])], [floats('a', [3], [7, 0, 0]), ints('b', [1, 1], [0]), ints('d', [1, 1], [2])]
+
+
 def best_of_some(k):
     """As many as the model is told when it runs, of two rows of four: no more than there are."""
     model = make_model([make_node('TopK', ['x', 'k'], ['v', 'i']), make_node('Neg', ['v'], ['y'])], [make_value('x', F32, [2, 4]), make_value('k', I64, [1])],
@@ -458,9 +496,12 @@ def main():
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
                  mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_regions, gate_of_the_result_before,
-                 windows_rounded_up):
+                 windows_rounded_up, what_is_made_of_a_selection, counted_constants):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
+    for x in ((-1, -2, 1, -3, -4), (4, 3, 2, 1, -1)):
+        bad = judge(o.inlay, what_is_made_of_a_selection(x))
+        t.ok('what is made of %d numbers of five' % sum(v > 0 for v in x), not bad, bad)
     bad = carries_no_weights(o.inlay)
     t.ok(carries_no_weights.__name__, not bad, bad)
     for op, perm, index, attributes in TURNED:

@@ -88,6 +88,7 @@ CASES = {
     ('ai.onnx', 'LinearAttention', 27): (HEADS, 2, dict(q_num_heads=2, kv_num_heads=2, update_rule='linear')),
     ('ai.onnx', 'CausalConvWithState', 27): ([Feed([1, 2, 5]), Const([2, 1, 3])], 2, {}),
     ('com.microsoft', 'LinearAttention', 1): (HEADS, 2, dict(q_num_heads=2, kv_num_heads=2, update_rule='linear')),
+    ('com.microsoft', 'LinearAttentionGate', 1): ([Feed([1, 2, 3]), Const([3]), Const([3]), Feed([1, 2, 3])], 2, {}),
     ('com.microsoft', 'CausalConvWithState', 1): ([Feed([1, 2, 5]), Const([2, 1, 3])], 2, dict(ndim=1)),
     ('ai.onnx', 'SimplifiedLayerNormalization', 1): ([Feed([2, 4]), Const([4])], 2, {}),
     ('com.microsoft', 'SimplifiedLayerNormalization', 1): ([Feed([2, 4]), Const([4])], 2, {}),
