@@ -166,7 +166,7 @@ static void split_pad(WindowAxis *axis, int64_t total, bool upper)
     axis->end = all - axis->pad;
 }
 
-static int64_t out_size(const WindowAxis *axis, bool ceil)
+static int64_t out_size(const Node *node, const WindowAxis *axis, bool ceil)
 {
     const int64_t stride = axis->stride;
     const int64_t begun = axis->in + axis->pad; /* with the end padding left */
@@ -176,7 +176,10 @@ static int64_t out_size(const WindowAxis *axis, bool ceil)
     if (!ceil)
         return i64_floor_div(room, stride) + 1;
     const int64_t last = i64_ceil_div(room, stride);
-    return i64_mul(last, stride) >= begun ? last : last + 1;
+    if (i64_mul(last, stride) < begun)
+        return last + 1;
+    graph_root(node->graph)->windows_left_out = true;
+    return last;
 }
 
 /* As many results as strides fit into the input, the padding made to fit. */
@@ -211,7 +214,7 @@ Window window_of(const Node *node, const int64_t *taps)
         if (same)
             pad_same(axis, mode == PAD_UPPER);
         else
-            axis->out = out_size(axis, ceil);
+            axis->out = out_size(node, axis, ceil);
         check_axis(node, axis);
     }
     return window;
