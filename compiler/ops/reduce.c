@@ -280,10 +280,11 @@ void lower_arg(Lower *lower, Node *node)
     bool gone[MAX_RANK] = { false };
     gone[axis] = true;
     const int first = first_within(shape, gone);
+    const int behind = axis < first ? first : axis + 1; /* an axis of 1 */
     const inlay_arg_params params = {
         .outer = i32_checked(shape_product(shape, first, axis)),
         .n = i32_checked(shape->dim[axis]),
-        .inner = i32_checked(shape_product(shape, axis + 1, shape->rank)),
+        .inner = i32_checked(shape_product(shape, behind, shape->rank)),
         .last = node_flag(node, "select_last_index", false),
     };
     if (!tensor_count(node->out[0]))
