@@ -20,7 +20,9 @@ struct Lower {
     const Family *family; /* how weights are packed */
     int pack_width;       /* channels in a block of packed float weights */
     bool narrow;          /* weights stay in the type of the file */
-    bool winograd; /* 3x3 convolutions may compute on transformed tiles */
+    /* scratch buys time: 3x3 convolutions may compute on transformed tiles, those of bytes gather
+     * rows */
+    bool winograd;
     bool any_rows; /* one row of a product is taken as many are */
     int64_t
         window; /* bytes that weights are read through; 0: pointers reach them */

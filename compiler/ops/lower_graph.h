@@ -8,7 +8,9 @@
 typedef struct LowerOptions {
     const Family *family; /* how weights are packed */
     bool narrow;          /* weights stay in the type of the file */
-    bool winograd; /* 3x3 convolutions may compute on transformed tiles */
+    /* scratch buys time: 3x3 convolutions may compute on transformed tiles, those of bytes gather
+     * rows */
+    bool winograd;
     /* weights of products are packed in the same way for one row as for many */
     bool any_rows;
     int64_t

@@ -246,17 +246,17 @@ static int64_t pixels_of(const inlay_qpacked_params *params)
     return i64_mul(i64_mul(params->od, params->oh), params->ow);
 }
 
-/* As many windows take the room of those of a tile, which overlap (qsegment.inc.h). */
-static int64_t windows_of_tile(const inlay_qpacked_params *params)
+/* As many windows take the room of those of so many pixels, which overlap (qsegment.inc.h). */
+static int64_t windows_of(const inlay_qpacked_params *params, int64_t pixels)
 {
-    const int64_t pixels = i64_min(params->ow, INLAY_QPIXELS);
     const int64_t moved = i64_mul(pixels - 1, params->sw);
     if (params->dw != 1)
         return pixels;
     return i64_min(pixels, 1 + i64_ceil_div(moved, params->kw));
 }
 
-int32_t packing_gathers(const inlay_qpacked_params *params, int64_t window)
+int32_t packing_gathers(const inlay_qpacked_params *params, int64_t window,
+                        bool rows)
 {
     enum { MOST = 8192 }; /* bytes of scratch for more than one */
     if (params->wide || windows_lie(params))
@@ -264,7 +264,9 @@ int32_t packing_gathers(const inlay_qpacked_params *params, int64_t window)
     if (params->deep)
         return pixels_of(params) == 1 ? 1 : 2;
     const int64_t fit = MOST / i64_max(window, 1);
-    return fit < 1 ? 1 : (int32_t)i64_min(fit, windows_of_tile(params));
+    const int64_t pixels =
+        rows ? params->ow : i64_min(params->ow, INLAY_QPIXELS);
+    return fit < 1 ? 1 : (int32_t)i64_min(fit, windows_of(params, pixels));
 }
 
 int64_t packing_window(const inlay_qpacked_params *params)

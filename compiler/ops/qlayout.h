@@ -32,7 +32,9 @@ Recipe *packing_depthwise(const Packing *packing);
 Tensor *packing_each(const Packing *packing, DType type, const void *values);
 /* Bytes of a window of pixels, in the order of the weights. */
 int64_t packing_window(const inlay_qpacked_params *params);
-/* Pixels whose windows are gathered at a time; 0: no window is ever gathered. */
-int32_t packing_gathers(const inlay_qpacked_params *params, int64_t window);
+/* Pixels whose windows are gathered at a time; 0: no window is ever gathered. rows: there is to be
+ * room for the windows of a row that overlap, not only for a tile's. */
+int32_t packing_gathers(const inlay_qpacked_params *params, int64_t window,
+                        bool rows);
 
 #endif

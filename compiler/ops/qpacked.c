@@ -418,7 +418,8 @@ static Step *lower_conv_packed(Packing *packing)
 {
     inlay_qpacked_params *params = packing->params;
     params->wide = widened(packing);
-    params->gather = packing_gathers(params, packing_window(params));
+    params->gather = packing_gathers(params, packing_window(params),
+                                     packing->lower->winograd);
     const Folded folded = fold_zeros(packing);
     Tensor *scale = factors(packing);
     Recipe *packed = packing_blocks(packing);

@@ -64,6 +64,9 @@ typedef struct inlay_qrow {
         right;          /* [left, right): the whole window lies inside */
     int32_t plane, row; /* of the window's first tap; may lie outside */
     int32_t image;
+#if INLAY_QL > 1
+    int32_t most; /* pixels of a call: of more tiles where y lies apart */
+#endif
 } inlay_qrow;
 
 static inline int32_t inlay_qnumber(const inlay_qpacked_params *params,
@@ -491,7 +494,11 @@ static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
     }
 #endif
     for (done = 0; done < row->pixels; done += span.n) {
-        span = inlay_qspan_of(params, tile, row, done, step->backward);
+        int backward = step->backward;
+#if INLAY_QL > 1
+        backward = backward && row->most == INLAY_QTILE_P;
+#endif
+        span = inlay_qspan_of(params, tile, row, done, backward);
         inlay_qpacked_pixels(base, step, row, *tile, span.c, span.n, span.way);
     }
 }
@@ -520,60 +527,7 @@ static inline inlay_qrow inlay_qpacked_window(void *const *base,
     return row;
 }
 
-/* Bytes of operand i from its first to its last, of `pixels` pixels a row of `size` bytes each. */
-static inline size_t inlay_qextent(const inlay_step *step, int i,
-                                   int32_t pixels, size_t size)
-{
-    const inlay_ref *ring = step->ref + i;
-    return (size_t)(ring->cap - 1) * ring->row +
-           (size_t)pixels * (size_t)ring->pix * size;
-}
-
-/* Can no byte of a row of y be one of the rows of x that it is made of? */
-static inline int inlay_qrow_apart(void *const *base, const inlay_step *step,
-                                   const inlay_qrow *row)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
-    const int wide =
-        params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
-    const uintptr_t y = (uintptr_t)row->y;
-    const uintptr_t y_end = y + (uintptr_t)params->ow *
-                                    (uintptr_t)step->ref[0].pix *
-                                    (uintptr_t)(wide ? 4 : 1);
-    const uintptr_t bytes = (uintptr_t)params->iw * (uintptr_t)step->ref[1].pix;
-    int32_t i;
-    for (i = 0; i < params->kd * params->kh; i++) {
-        const uintptr_t x = (uintptr_t)inlay_qimage_row(
-            base, step, row->image, row->plane + i / params->kh * params->dd,
-            row->row + i % params->kh * params->dh);
-        if (x && x < y_end && y < x + bytes)
-            return 0;
-    }
-    return 1;
-}
-
-/* Can no byte of rows [r0, r1) of y be one of x that they are made of? Where rows have slots, only
- * one that is made by itself may lie over those. */
-static inline int inlay_qpacked_apart(void *const *base, const inlay_step *step,
-                                      int32_t r0, int32_t r1)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
-    const int wide =
-        params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
-    const uintptr_t y = (uintptr_t)inlay_at(base, step, 0);
-    const uintptr_t x = (uintptr_t)inlay_at(base, step, 1);
-    if (r1 - r0 == 1 && inlay_is_dealt(step->ref) &&
-        inlay_is_dealt(step->ref + 1)) {
-        const inlay_qrow row = inlay_qpacked_window(base, step, r0);
-        return inlay_qrow_apart(base, step, &row);
-    }
-    if (inlay_is_dealt(step->ref) || inlay_is_dealt(step->ref + 1))
-        return 1;
-    return y + inlay_qextent(step, 0, params->ow, wide ? 4 : 1) <= x ||
-           x + inlay_qextent(step, 1, params->iw, 1) <= y;
-}
+#include "kernels/qapart.inc.h"
 
 /* Is it a product of the pixels of whole rows, one like the other? */
 static inline int inlay_qpacked_joins(const inlay_qpacked_params *params,
@@ -595,8 +549,8 @@ static inline int inlay_qpacked_joins(const inlay_qpacked_params *params,
 
 /* Channels [t->begin, t->end) of rows [r0, r1). */
 static inline void inlay_qpacked_rows(void *const *base, const inlay_step *step,
-                                      const inlay_qtile *tile, int joins,
-                                      int32_t r0, int32_t r1)
+                                      const inlay_qtile *tile, int apart,
+                                      int joins, int32_t r0, int32_t r1)
 {
     int32_t done, n;
     for (done = 0; done < r1 - r0; done += n) {
@@ -611,6 +565,11 @@ static inline void inlay_qpacked_rows(void *const *base, const inlay_step *step,
         row.pixels *= n;
         if (n > 1)
             row.right = row.pixels;
+#if INLAY_QL > 1
+        row.most = inlay_qpacked_most(base, step, tile, apart, &row);
+#else
+        (void)apart;
+#endif
         inlay_qpacked_row(base, step, tile, &row);
     }
 }
@@ -647,7 +606,7 @@ static inline int inlay_qconv_packed(void *const *base, const inlay_step *step,
     for (tile.begin = 0; tile.begin < params->oc; tile.begin = tile.end) {
         tile.end = params->oc - tile.begin > strip ? tile.begin + (int32_t)strip
                                                    : params->oc;
-        inlay_qpacked_rows(base, step, &tile, joins, r0, r1);
+        inlay_qpacked_rows(base, step, &tile, apart, joins, r0, r1);
     }
     return 0;
 }

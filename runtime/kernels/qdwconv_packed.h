@@ -252,12 +252,6 @@ static inline void inlay_qdw_line_of(inlay_qdw *job, int32_t r)
         return;
     }
 #endif
-#if INLAY_QDW_VECTORS
-    if (inlay_qdw_fits(job)) {
-        inlay_qdw_vectors(job, &row);
-        return;
-    }
-#endif
     for (done = 0; done < row.pixels; done += n) {
         const int32_t left = row.pixels - done;
         n = left < INLAY_QPIXELS ? left : INLAY_QPIXELS;
@@ -294,6 +288,12 @@ static inline int inlay_qdwconv_packed(void *const *base,
 #if INLAY_QDW_OWN
     if (inlay_qown_suits(&job)) {
         inlay_qown_all(&job, r0, r1);
+        return 0;
+    }
+#endif
+#if INLAY_QDW_VECTORS
+    if (inlay_qdw_fits(&job)) {
+        inlay_qdw_vectors(&job, r0, r1);
         return 0;
     }
 #endif

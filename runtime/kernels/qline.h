@@ -92,6 +92,10 @@ INLAY_INLINE void inlay_qstore_bytes(uint8_t *y, int32_t n, inlay_qi v)
 
 #endif
 
+#if INLAY_QL > 1 && defined __SSE2__
+#include "kernels/qpack.inc.h"
+#endif
+
 #if INLAY_QL == 16
 
 static inline void inlay_line_to_bytes(uint8_t *y, const float *x, int32_t n,

@@ -20,6 +20,10 @@ static inline inlay_qspan inlay_qspan_apart(const inlay_qpacked_params *params,
     const int32_t first = inlay_qrow_first(row, c);
     int32_t most = INLAY_QTILE_P;
     inlay_qspan span;
+#if INLAY_QL > 1
+    if (!gathered)
+        most = row->most;
+#endif
     if (gathered && inlay_qpacked_windows(params) < most)
         most = inlay_qpacked_windows(params);
     span.n = backward ? c + 1 - first : inlay_qrow_end(row, c) - c;
@@ -41,6 +45,78 @@ static inline int inlay_qspan_gathers(const inlay_qpacked_params *params,
            inlay_qpacked_windows(params) > 1 && run + 12 < params->oc;
 }
 
+#if INLAY_QSEGMENTS
+/* The most pixels from c on whose windows fit in scratch together. */
+static inline int32_t inlay_qspan_fit(const inlay_qpacked_params *params,
+                                      const inlay_qtile *tile, int32_t n,
+                                      int32_t most)
+{
+    while (n < most && inlay_qsegment_room(params, tile, n + 1) >= 0)
+        n++;
+    return n;
+}
+
+/* Goes on with the tiles that follow and are read alike: all that lie, or those of a row whose
+ * windows are all clipped. The last pixels of a row with clipped ones stay together. */
+static inline void inlay_qspan_extend(const inlay_qpacked_params *params,
+                                      const inlay_qtile *tile,
+                                      const inlay_qrow *row, inlay_qspan *span)
+{
+    const int32_t left = row->pixels - span->c;
+    const int32_t tiles = (left + INLAY_QTILE_P - 1) / INLAY_QTILE_P;
+    const int32_t last = row->right < row->pixels ? left / tiles : 0;
+    int32_t most = left < row->most ? left : row->most;
+    if (span->way == INLAY_QSEGMENT) {
+        if (row->left == row->right)
+            span->n = inlay_qspan_fit(params, tile, span->n, most);
+        return;
+    }
+    if (most > left - last)
+        most = left - last;
+    if (span->c + most > row->right)
+        most = row->right - span->c;
+    if (most > span->n)
+        span->n = most;
+}
+
+/* Is a row with clipped windows gathered as a whole? Then y may lie over it, unless it is gathered
+ * once for each group. */
+static inline int inlay_qspan_whole(const inlay_qpacked_params *params,
+                                    const inlay_qtile *tile,
+                                    const inlay_qrow *row)
+{
+    const int clipped = row->left > 0 || row->right < row->pixels;
+    const int apart = row->most > INLAY_QTILE_P;
+    return clipped && (apart || params->groups == 1) &&
+           inlay_qsegment_room(params, tile, row->pixels) >= 0;
+}
+
+/* The next tile, or where y lies apart the next ones; n 0: windows are gathered one by one. */
+static inline inlay_qspan inlay_qspan_tile(const inlay_qpacked_params *params,
+                                           const inlay_qtile *tile,
+                                           const inlay_qrow *row, int32_t done,
+                                           int backward)
+{
+    const int apart = row->most > INLAY_QTILE_P;
+    const int32_t left = row->pixels - done;
+    inlay_qspan span;
+    span.n = inlay_qtile_size(left, INLAY_QTILE_P);
+    span.way = INLAY_QSEGMENT;
+    if (!done && inlay_qspan_whole(params, tile, row))
+        span.n = left;
+    span.c = backward ? left - span.n : done;
+    if (span.n == row->pixels && span.n > INLAY_QTILE_P)
+        return span;
+    if (span.c >= row->left && span.c + span.n <= row->right)
+        span.way = INLAY_QLIES;
+    else if (inlay_qsegment_room(params, tile, span.n) < 0)
+        span.n = 0;
+    if (apart && span.n)
+        inlay_qspan_extend(params, tile, row, &span);
+    return span;
+}
+#endif
+
 /* The next pixels of a row of which `done` are made. */
 static inline inlay_qspan inlay_qspan_of(const inlay_qpacked_params *params,
                                          const inlay_qtile *tile,
@@ -57,13 +133,8 @@ static inline inlay_qspan inlay_qspan_of(const inlay_qpacked_params *params,
         return span;
     }
 #if INLAY_QSEGMENTS
-    span.n = inlay_qtile_size(row->pixels - done, INLAY_QTILE_P);
-    span.c = backward ? row->pixels - done - span.n : done;
-    span.way = INLAY_QLIES;
-    if (span.c >= row->left && span.c + span.n <= row->right)
-        return span;
-    span.way = INLAY_QSEGMENT;
-    if (inlay_qsegment_room(params, tile, span.n) >= 0)
+    span = inlay_qspan_tile(params, tile, row, done, backward);
+    if (span.n)
         return span;
 #endif
     (void)tile;

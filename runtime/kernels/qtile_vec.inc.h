@@ -225,29 +225,95 @@ INLAY_APART void inlay_qvector_spilt(const inlay_qtile *tile,
 #endif
 }
 
+/* What the tiles of a call have in common: with what their sums begin, and how they end. */
+typedef struct inlay_qlanes {
+    inlay_qi start[INLAY_QVECTORS];
 #ifdef __SSE2__
-/* The sums of a tile become bytes. */
-INLAY_INLINE void inlay_qvector_all_bytes(const inlay_qtile *tile,
-                                          const inlay_qcall *call,
-                                          const inlay_qgroup *group, int pixels,
-                                          int vectors, const inlay_qsums *sums)
-{
-    const inlay_qclip clip = inlay_qvector_clip(&tile->result);
-    const ptrdiff_t ys = tile->ys;
-    const int32_t n = group->n;
-    uint8_t *y = (uint8_t *)call->y + group->channel;
     inlay_qf scale[INLAY_QVECTORS];
-    int p, v;
+    inlay_qpack pack;
+    int bytes; /* 1: results are bytes */
+    int suits; /* 1: and all scales below 1 */
+#endif
+} inlay_qlanes;
+
+/* What all groups have in common. */
+INLAY_INLINE void inlay_qlanes_set(const inlay_qtile *tile, inlay_qlanes *lanes)
+{
+#ifdef __SSE2__
+    const inlay_qresult *result = &tile->result;
+    lanes->bytes =
+        result->kind == INLAY_QOUT_U8 || result->kind == INLAY_QOUT_I8;
+    lanes->pack = inlay_qpack_of(result->zero, result->lo, result->hi,
+                                 result->kind == INLAY_QOUT_I8);
+#else
+    (void)tile;
+    (void)lanes;
+#endif
+}
+
+INLAY_INLINE void inlay_qlanes_take(const inlay_qgroup *group, int vectors,
+                                    inlay_qlanes *lanes)
+{
+    int v;
+#ifdef __SSE2__
+    lanes->suits = lanes->bytes;
+#endif
     INLAY_UNROLL
-    for (v = 0; v < vectors; v++)
-        scale[v] = inlay_qvector_floats(group->scale + v * INLAY_QL,
-                                        group->lanes - v * INLAY_QL);
+    for (v = 0; v < vectors; v++) {
+        const int32_t left = group->lanes - v * INLAY_QL;
+        lanes->start[v] =
+            inlay_qload(group->start + v * INLAY_QL, inlay_qmask_of(left));
+#ifdef __SSE2__
+        lanes->scale[v] = inlay_qzero_floats();
+        if (lanes->bytes)
+            lanes->scale[v] =
+                inlay_qvector_floats(group->scale + v * INLAY_QL, left);
+        lanes->suits &= inlay_qpack_suits(lanes->scale[v]);
+#endif
+    }
+}
+
+#ifdef __SSE2__
+/* The sums of a tile become bytes, four vectors at a time. full: the last vector has all lanes. */
+INLAY_INLINE void inlay_qvector_bytes_of(const inlay_qtile *tile,
+                                         const inlay_qcall *call,
+                                         const inlay_qgroup *group, int pixels,
+                                         int vectors, int full,
+                                         const inlay_qlanes *lanes,
+                                         const inlay_qsums *sums)
+{
+    const ptrdiff_t ys = tile->ys;
+    const int32_t last = group->n - (vectors - 1) * INLAY_QL;
+    const int count = pixels * vectors;
+    uint8_t *y = (uint8_t *)call->y + group->channel;
+    int i, k;
     INLAY_UNROLL
-    for (p = 0; p < pixels; p++)
+    for (i = 0; i < count; i += 4) {
+        inlay_qfour four;
         INLAY_UNROLL
-    for (v = 0; v < vectors; v++)
-        inlay_qvector_bytes(&clip, sums->of[p][v], scale[v], n - v * INLAY_QL,
-                            y + p * ys + v * INLAY_QL);
+        for (k = 0; k < 4; k++) {
+            const int at = i + k < count ? i + k : count - 1;
+            const int v = at % vectors;
+            four.n[k] = full || v < vectors - 1 ? INLAY_QL : last;
+            four.y[k] = y + at / vectors * ys + v * INLAY_QL;
+            four.v[k] =
+                inlay_qrounded(sums->of[at / vectors][v], lanes->scale[v]);
+        }
+        inlay_qfour_store(&lanes->pack, &four, i + 4 < count ? 4 : count - i);
+    }
+}
+
+INLAY_INLINE void
+inlay_qvector_all_bytes(const inlay_qtile *tile, const inlay_qcall *call,
+                        const inlay_qgroup *group, int pixels, int vectors,
+                        const inlay_qlanes *lanes, const inlay_qsums *sums)
+{
+    if (group->n == vectors * INLAY_QL)
+        inlay_qvector_bytes_of(tile, call, group, pixels, vectors, 1, lanes,
+                               sums);
+    else
+        inlay_qvector_bytes_of(tile, call, group, pixels, vectors, 0, lanes,
+                               sums);
 }
 #endif
 
@@ -255,16 +321,19 @@ INLAY_INLINE void inlay_qvector_all_bytes(const inlay_qtile *tile,
 INLAY_INLINE void inlay_qvector_end(const inlay_qtile *tile,
                                     const inlay_qcall *call,
                                     const inlay_qgroup *group, int pixels,
-                                    int vectors, const inlay_qsums *sums)
+                                    int vectors, const inlay_qlanes *lanes,
+                                    const inlay_qsums *sums)
 {
     int32_t lane[INLAY_QPIXELS * INLAY_QVECTORS * INLAY_QL];
     int p, v;
 #ifdef __SSE2__
-    const int32_t kind = tile->result.kind;
-    if (kind == INLAY_QOUT_U8 || kind == INLAY_QOUT_I8) {
-        inlay_qvector_all_bytes(tile, call, group, pixels, vectors, sums);
+    if (lanes->suits) {
+        inlay_qvector_all_bytes(tile, call, group, pixels, vectors, lanes,
+                                sums);
         return;
     }
+#else
+    (void)lanes;
 #endif
     INLAY_UNROLL
     for (p = 0; p < pixels; p++)
@@ -298,7 +367,8 @@ INLAY_INLINE void inlay_qvector_zeros(const inlay_qtile *tile,
 
 INLAY_INLINE void inlay_qvector_tile(const inlay_qtile *tile,
                                      const inlay_qcall *call,
-                                     const inlay_qgroup *group, int pixels,
+                                     const inlay_qgroup *group,
+                                     const inlay_qlanes *lanes, int pixels,
                                      int vectors, int zeros)
 {
     inlay_qwalk walk = inlay_qwalk_of(tile, group, vectors);
@@ -310,9 +380,7 @@ INLAY_INLINE void inlay_qvector_tile(const inlay_qtile *tile,
         sums.x[p] = inlay_qzero_sums();
         INLAY_UNROLL
         for (v = 0; v < vectors; v++)
-            sums.of[p][v] =
-                inlay_qload(group->start + v * INLAY_QL,
-                            inlay_qmask_of(group->lanes - v * INLAY_QL));
+            sums.of[p][v] = lanes->start[v];
     }
     for (d = 0; d < tile->nkd; d++)
         for (h = 0; h < tile->nkh; h++)
@@ -321,61 +389,96 @@ INLAY_INLINE void inlay_qvector_tile(const inlay_qtile *tile,
                               vectors, zeros, &sums);
     if (zeros)
         inlay_qvector_zeros(tile, group, pixels, vectors, &sums);
-    inlay_qvector_end(tile, call, group, pixels, vectors, &sums);
-}
-
-/* Weights with zero points, less often: all pixels of a tile, or one by one. */
-INLAY_INLINE void inlay_qvector_zeros_pixels(const inlay_qtile *tile,
-                                             const inlay_qcall *call,
-                                             const inlay_qgroup *group,
-                                             int vectors)
-{
-    inlay_qcall one = *call;
-    int32_t p;
-    if (call->pixels == INLAY_QTILE_P) {
-        inlay_qvector_tile(tile, call, group, INLAY_QTILE_P, vectors, 1);
-        return;
-    }
-    one.pixels = 1;
-    for (p = 0; p < call->pixels; p++) {
-        inlay_qvector_tile(tile, &one, group, 1, vectors, 1);
-        one.at += tile->xs;
-        one.y = inlay_qplace(&tile->result, one.y, tile->ys);
-    }
+    inlay_qvector_end(tile, call, group, pixels, vectors, lanes, &sums);
 }
 
 INLAY_INLINE void inlay_qvector_pixels(const inlay_qtile *tile,
                                        const inlay_qcall *call,
-                                       const inlay_qgroup *group, int vectors)
+                                       const inlay_qgroup *group,
+                                       const inlay_qlanes *lanes, int vectors)
 {
     switch (call->pixels) {
 #if INLAY_QTILE_P == 7
     case 7:
-        inlay_qvector_tile(tile, call, group, 7, vectors, 0);
+        inlay_qvector_tile(tile, call, group, lanes, 7, vectors, 0);
         return;
     case 6:
-        inlay_qvector_tile(tile, call, group, 6, vectors, 0);
+        inlay_qvector_tile(tile, call, group, lanes, 6, vectors, 0);
         return;
 #endif
 #if INLAY_QTILE_P >= 5
     case 5:
-        inlay_qvector_tile(tile, call, group, 5, vectors, 0);
+        inlay_qvector_tile(tile, call, group, lanes, 5, vectors, 0);
         return;
 #endif
 #if INLAY_QTILE_P >= 4
     case 4:
-        inlay_qvector_tile(tile, call, group, 4, vectors, 0);
+        inlay_qvector_tile(tile, call, group, lanes, 4, vectors, 0);
         return;
     case 3:
-        inlay_qvector_tile(tile, call, group, 3, vectors, 0);
+        inlay_qvector_tile(tile, call, group, lanes, 3, vectors, 0);
         return;
 #endif
     case 2:
-        inlay_qvector_tile(tile, call, group, 2, vectors, 0);
+        inlay_qvector_tile(tile, call, group, lanes, 2, vectors, 0);
         return;
     default:
-        inlay_qvector_tile(tile, call, group, 1, vectors, 0);
+        inlay_qvector_tile(tile, call, group, lanes, 1, vectors, 0);
         return;
+    }
+}
+
+/* Goes on to the next n pixels of a call, of which `left` are to be made. */
+INLAY_INLINE void inlay_qvector_next(const inlay_qtile *tile,
+                                     const inlay_qcall *call, inlay_qcall *part,
+                                     int32_t n, int32_t left)
+{
+    const int32_t done = call->pixels - left;
+    part->pixels = n;
+    part->at = call->at + done * tile->xs;
+    part->room = call->room + (left - n) * tile->xs;
+    part->y = inlay_qplace(&tile->result, call->y, done * tile->ys);
+}
+
+/* All pixels of a call, in tiles as equal as can be. */
+INLAY_INLINE void inlay_qvector_tiles(const inlay_qtile *tile,
+                                      const inlay_qcall *call,
+                                      const inlay_qgroup *group, int vectors)
+{
+    const int32_t all = call->pixels;
+    const int32_t tiles = (all + INLAY_QTILE_P - 1) / INLAY_QTILE_P;
+    const int32_t each = all / tiles;
+    int32_t more = all - each * tiles; /* tiles of one pixel more */
+    int32_t left = all;
+    inlay_qcall part = *call;
+    inlay_qlanes lanes;
+    inlay_qlanes_set(tile, &lanes);
+    inlay_qlanes_take(group, vectors, &lanes);
+    for (; left > 0; left -= part.pixels, more--) {
+        inlay_qvector_next(tile, call, &part, each + (more > 0), left);
+        inlay_qvector_pixels(tile, &part, group, &lanes, vectors);
+    }
+}
+
+/* Weights with zero points, less often: all pixels of a tile, or one by one. */
+INLAY_INLINE void inlay_qvector_zeros_tiles(const inlay_qtile *tile,
+                                            const inlay_qcall *call,
+                                            const inlay_qgroup *group,
+                                            int vectors)
+{
+    int32_t left = call->pixels;
+    inlay_qcall part = *call;
+    inlay_qlanes lanes;
+    inlay_qlanes_set(tile, &lanes);
+    inlay_qlanes_take(group, vectors, &lanes);
+    for (; left > 0; left -= part.pixels) {
+        const int whole = left >= INLAY_QTILE_P;
+        inlay_qvector_next(tile, call, &part, whole ? INLAY_QTILE_P : 1, left);
+        if (whole)
+            inlay_qvector_tile(tile, &part, group, &lanes, INLAY_QTILE_P,
+                               vectors, 1);
+        else
+            inlay_qvector_tile(tile, &part, group, &lanes, 1, vectors, 1);
     }
 }
 
@@ -384,20 +487,20 @@ INLAY_APART void inlay_qvector1(const inlay_qtile *tile,
                                 const inlay_qcall *call,
                                 const inlay_qgroup *group)
 {
-    inlay_qvector_pixels(tile, call, group, 1);
+    inlay_qvector_tiles(tile, call, group, 1);
 }
 INLAY_APART void inlay_qvector2(const inlay_qtile *tile,
                                 const inlay_qcall *call,
                                 const inlay_qgroup *group)
 {
-    inlay_qvector_pixels(tile, call, group, 2);
+    inlay_qvector_tiles(tile, call, group, 2);
 }
 #if INLAY_QL != 8
 INLAY_APART void inlay_qvector3(const inlay_qtile *tile,
                                 const inlay_qcall *call,
                                 const inlay_qgroup *group)
 {
-    inlay_qvector_pixels(tile, call, group, 3);
+    inlay_qvector_tiles(tile, call, group, 3);
 }
 #endif
 #if INLAY_QL == 4
@@ -405,7 +508,7 @@ INLAY_APART void inlay_qvector4(const inlay_qtile *tile,
                                 const inlay_qcall *call,
                                 const inlay_qgroup *group)
 {
-    inlay_qvector_pixels(tile, call, group, 4);
+    inlay_qvector_tiles(tile, call, group, 4);
 }
 #endif
 
@@ -417,17 +520,17 @@ INLAY_APART void inlay_qvector_off(const inlay_qtile *tile,
     switch ((group->lanes + INLAY_QL - 1) / INLAY_QL) {
 #if INLAY_QL == 4
     case 4:
-        inlay_qvector_zeros_pixels(tile, call, group, 4);
+        inlay_qvector_zeros_tiles(tile, call, group, 4);
         return;
     case 3:
-        inlay_qvector_zeros_pixels(tile, call, group, 3);
+        inlay_qvector_zeros_tiles(tile, call, group, 3);
         return;
 #endif
     case 2:
-        inlay_qvector_zeros_pixels(tile, call, group, 2);
+        inlay_qvector_zeros_tiles(tile, call, group, 2);
         return;
     default:
-        inlay_qvector_zeros_pixels(tile, call, group, 1);
+        inlay_qvector_zeros_tiles(tile, call, group, 1);
         return;
     }
 }

@@ -163,7 +163,7 @@ static void set_numbers(Net *n)
         p->lo += (int32_t)rnd(100);
     p->zy = p->lo + (int32_t)rnd(100);
     p->width = rnd(2) ? 16 : 4;
-    p->gather = 1 + (int32_t)rnd(INLAY_QPIXELS);
+    p->gather = 1 + (int32_t)rnd(rnd(2) ? INLAY_QPIXELS : 24);
     if (n->depthwise)
         p->gather = 2 * (int32_t)rnd(9);
     else if (p->width == 4 && rnd(2))
@@ -357,6 +357,7 @@ static void random_values(Net *n)
 {
     const bool single = rnd(2);
     const bool none = n->usual || rnd(2);
+    const float times = rnd(8) ? 1.0f : 300.0f; /* scales above 1 */
     n->given = calloc((size_t)n->channels, sizeof(int32_t));
     n->zw = calloc((size_t)n->channels, sizeof(int32_t));
     n->given_scale = calloc((size_t)n->channels, sizeof(float));
@@ -366,7 +367,7 @@ static void random_values(Net *n)
         n->zw[o] = number((uint8_t)rnd(256), n->w_signed);
         if (none)
             n->zw[o] = n->w_signed ? 0 : 128;
-        n->given_scale[o] = 0.0001f + (float)rnd(1000) * 0.00001f;
+        n->given_scale[o] = (0.0001f + (float)rnd(1000) * 0.00001f) * times;
         if (single) {
             n->zw[o] = n->zw[0];
             n->given_scale[o] = n->given_scale[0];
