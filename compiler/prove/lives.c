@@ -190,6 +190,35 @@ static void judge_pool(Lives *lives, const Operand *operand,
         life->guest = true;
 }
 
+/* Does the step read for the last time what lies where the tensor lies? */
+static bool reads_under(const Lives *lives, const Step *step, int32_t slot,
+                        const Tensor *tensor, const Life *life)
+{
+    const int64_t end = tensor->offset + life->bytes;
+    for (int k = step->n_out; k < step->n_operand; k++) {
+        int64_t at;
+        const Operand *operand = step->operand + k;
+        const Life *read = life_of(lives, operand);
+        if (!read || read == life || !life_ends(read, slot))
+            continue;
+        const Tensor *under = owner_of(operand, &at);
+        if (under->region == tensor->region && under->offset < end &&
+            tensor->offset < under->offset + read->bytes)
+            return true;
+    }
+    return false;
+}
+
+static bool lies_over_read(const Lives *lives, int32_t slot,
+                           const Tensor *tensor, const Life *life)
+{
+    const Slot *s = lives->slot.at + slot;
+    for (int32_t i = s->first; i < s->end; i++)
+        if (reads_under(lives, lives->program->step.at[i], slot, tensor, life))
+            return true;
+    return false;
+}
+
 /* A tensor that a stream makes, and that lives on, may lie over the pool `standing` stands for. */
 static void join_pool(Lives *lives, int32_t slot, const Operand *standing,
                       const Operand *made)
@@ -197,7 +226,7 @@ static void join_pool(Lives *lives, int32_t slot, const Operand *standing,
     int64_t at;
     Life *pool = life_of(lives, standing);
     Life *life = life_of(lives, made);
-    if (!life || !made->write || made->slots || made->scratch || life->joined)
+    if (!life || !made->write || made->slots || made->scratch || life->met)
         return;
     if (life->first != slot || life->last <= slot)
         return;
@@ -207,7 +236,8 @@ static void join_pool(Lives *lives, int32_t slot, const Operand *standing,
     if (first->region != tensor->region || tensor->offset > first->offset ||
         end <= first->offset)
         return;
-    life->joined = true;
+    life->met = true;
+    life->joined = !lies_over_read(lives, slot, tensor, life);
     pool->bytes = i64_max(0, first->offset + pool->bytes - end);
 }
 

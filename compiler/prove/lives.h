@@ -18,6 +18,8 @@ typedef struct Life {    /* of a tensor in the arena */
     /* the pool of the stream that makes it begins within it: all of it is there, and the pool
      * counts beside it */
     bool joined;
+    /* such a pool was met: it is joined, or lies over what dies in that stream, row by row */
+    bool met;
     /* made and read in one stream, where what is made of it takes its place: counted with that */
     bool guest;
 } Life;
