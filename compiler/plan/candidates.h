@@ -10,6 +10,8 @@
  * quickly found one. */
 int64_t candidate_peak(const Program *program, const void *context,
                        int64_t most);
+/* In the order that the steps alone determine (order_depth.h); they do not jump. */
+Program candidate_depth(const Program *program, const PlanOptions *opt);
 /* Another order of the steps, where it lowers the peak of the schedule, too. */
 Program candidate_order(const Program *program, const PlanOptions *opt);
 /* Scales and shifts within the convolution that reads them, unless that needs more. */

@@ -13,7 +13,7 @@
 #include "prove/schedules.h"
 
 /* That are compared at last. */
-enum { MOST_FORMS = 4 };
+enum { MOST_FORMS = 8 };
 
 /* Bytes beyond what was promised. */
 static int64_t beyond(const Trial *trial, int64_t promised)
@@ -142,6 +142,13 @@ static int32_t *order_of_form(const Program *affine, int k,
     return order;
 }
 
+/* Does a search take so many steps? */
+static bool is_searched(const Program *program, const PlanOptions *opt)
+{
+    return (int64_t)program->step.n <= plan_budget(opt).search.steps &&
+           !program_jumps(program);
+}
+
 /* Orders are searched again under the streams of the best form so far, then of the other forms. */
 static Program search_forms(const Program *affine, const Program *given,
                             const PlanOptions *opt)
@@ -149,8 +156,7 @@ static Program search_forms(const Program *affine, const Program *given,
     Arena *arena = given->graph->arena;
     Program best = *given;
     int64_t peak;
-    if ((int64_t)given->step.n > plan_budget(opt).search.steps ||
-        program_jumps(given))
+    if (!is_searched(given, opt))
         return best;
     const Program with = candidate_best_pairs(given, opt);
     int64_t least = trial_peak(&with, opt, 0);
@@ -187,8 +193,7 @@ static Program search_pairs(const Program *given, const PlanOptions *opt)
     Program with[2];
     const int n = candidate_pairs(given, opt, with);
     Program best = candidate_best_pairs(given, opt);
-    if ((int64_t)given->step.n > plan_budget(opt).search.steps ||
-        program_jumps(given))
+    if (!is_searched(given, opt))
         return best;
     int64_t least = n ? trial_peak(&best, opt, 0) : 0;
     for (int i = 0; i < n; i++) {
@@ -202,6 +207,12 @@ static Program search_pairs(const Program *given, const PlanOptions *opt)
     return best;
 }
 
+/* Programs that do the same, each once. */
+typedef struct Forms {
+    Program at[MOST_FORMS];
+    int n;
+} Forms;
+
 static bool same_steps(const Program *program, const Program *other)
 {
     const size_t n = program->step.n;
@@ -213,27 +224,73 @@ static bool same_steps(const Program *program, const Program *other)
     return true;
 }
 
-/* Of the best form that orders were searched for, the one that it was made of, and that one's pairs
- * (form[0], form[1], and from form[2] on): the one that needs least where results go to the place
- * of what they are made of, which no comparison so far has counted. */
-static const Program *compare_shared(Program *form, const PlanOptions *opt)
+static void add_form(Forms *forms, const Program *form)
+{
+    for (int i = 0; i < forms->n; i++)
+        if (same_steps(forms->at + i, form))
+            return;
+    forms->at[forms->n] = *form;
+    forms->n++;
+}
+
+static void add_pairs(Forms *forms, const Program *form, const PlanOptions *opt)
+{
+    Program with[2];
+    const int n = candidate_pairs(form, opt, with);
+    for (int i = 0; i < n; i++)
+        add_form(forms, with + i);
+}
+
+/* Where a search begins decides where it ends: it begins from the steps as they are listed and from
+ * an order that does not depend on how they are. */
+static void list_starts(const Program *program, const PlanOptions *opt,
+                        Forms *starts)
+{
+    add_form(starts, program);
+    if (opt->level < PLAN_ORDER || opt->as_lowered ||
+        !is_searched(program, opt))
+        return;
+    const Program depth = candidate_depth(program, opt);
+    add_form(starts, &depth);
+}
+
+/* Of each start the best form that orders were searched for, the one that it was made of, and that
+ * one's pairs. */
+static void list_forms(const Program *program, const PlanOptions *opt,
+                       Forms *forms)
+{
+    Forms starts = { 0 };
+    list_starts(program, opt, &starts);
+    for (int i = 0; i < starts.n; i++) {
+        const Program form = choose_steps(starts.at + i, opt);
+        if (opt->level < PLAN_STREAM) {
+            add_form(forms, &form);
+            continue;
+        }
+        const Program with = search_pairs(&form, opt);
+        add_form(forms, &with);
+        add_form(forms, &form);
+        add_pairs(forms, &form, opt);
+    }
+}
+
+/* The form that needs least where results go to the place of what they are made of, which no
+ * comparison so far has counted. */
+static const Program *compare_shared(const Forms *forms, const PlanOptions *opt)
 {
     PlanOptions options = *opt;
     options.walked = NULL;
-    options.hosts = plan_shares(opt, form);
-    const Program *best = form;
-    if (!options.hosts)
+    options.hosts = plan_shares(opt, forms->at);
+    const Program *best = forms->at;
+    if (forms->n == 1)
         return best;
-    const int n = 2 + candidate_pairs(form + 1, opt, form + 2);
-    if (n == 2 && same_steps(form, form + 1))
-        return best;
-    int64_t least = trial_peak(form, &options, 0);
-    for (int i = 1; i < n; i++) {
-        const int64_t peak = trial_peak(form + i, &options, least);
+    int64_t least = trial_peak(best, &options, 0);
+    for (int i = 1; i < forms->n; i++) {
+        const int64_t peak = trial_peak(forms->at + i, &options, least);
         if (peak >= least)
             continue;
         least = peak;
-        best = form + i;
+        best = forms->at + i;
     }
     return best;
 }
@@ -257,55 +314,52 @@ static bool has_hosts(const Trial *trial)
     return false;
 }
 
-/* A form whose rings share pools. */
-typedef struct Dealt {
-    const Program *program; /* NULL: none is smaller */
-    bool hosts;
-} Dealt;
-
-/* Which of two forms needs least, and less than the plan whose rings lie apart. */
-static Dealt choose_dealt(const Program *form, const PlanOptions *opt,
-                          const Trial *rings)
+/* The plan of a form whose rings share pools, where it is smaller than the best so far. */
+static void try_slots(const Program *program, const PlanOptions *opt,
+                      int64_t *walks, Trial *best)
 {
-    Dealt best = { 0 };
-    int64_t least = rings->plan.arena_size;
-    int64_t walks = plan_budget(opt).slot_walks;
-    const int ways = same_steps(form, form + 1) ? 2 : 4;
-    for (int way = 0; way < ways && !opt->regions; way++) {
-        const Program *program = form + way / 2;
-        const bool hosts = way % 2;
-        if (hosts && !has_hosts(rings))
-            continue;
-        PlanOptions options = slot_options(opt, program, hosts);
-        options.walks = &walks;
-        const int64_t peak = trial_peak(program, &options, least - 1);
-        if (peak >= least)
-            continue;
-        least = peak;
-        best = (Dealt){ program, hosts };
-    }
-    return best;
+    const ArenaMark mark = arena_mark(best->arena);
+    const int64_t least = best->plan.arena_size;
+    PlanOptions own = *opt;
+    int64_t missing;
+    own.below = least;
+    own.walks = walks;
+    const int64_t peak = trial_new(program, &own).schedule.peak;
+    arena_release(best->arena, mark);
+    if (peak >= least)
+        return;
+    const Program *narrow = trial_narrow(program);
+    const PlanOptions options = slot_options(opt, narrow, opt->hosts);
+    const Trial slots = plan_schedule(narrow, &options, &missing);
+    if (is_smaller(&slots.plan, &best->plan))
+        *best = slots;
+    else
+        arena_release(best->arena, mark);
 }
 
-/* The plan of a form whose streams deal the rows of their rings slots of a pool, where it is
- * smaller than one whose rings lie apart: tables, for which there must be a reason. */
-static Trial plan_slots(const Program *form, const PlanOptions *given,
+/* The plan whose streams deal the rows of their rings slots of a pool, where it is smaller than the
+ * one whose rings lie apart: tables, for which there must be a reason. */
+static Trial plan_slots(const Forms *forms, const PlanOptions *given,
                         const Trial *rings)
 {
     /* The search keeps memory for each step. */
-    const bool many = (int64_t)form->step.n > plan_budget(given).search.steps;
+    const size_t steps = forms->at->step.n;
+    const bool many = (int64_t)steps > plan_budget(given).search.steps;
+    int64_t walks = plan_budget(given).slot_walks;
     PlanOptions own = *given;
-    int64_t missing;
-    if (given->rings || many)
-        return *rings;
-    own.walked = walked_new(rings->arena, form->step.n);
-    const Dealt best = choose_dealt(form, &own, rings);
-    if (!best.program)
-        return *rings;
-    const Program *narrow = trial_narrow(best.program);
-    const PlanOptions options = slot_options(&own, narrow, best.hosts);
-    const Trial slots = plan_schedule(narrow, &options, &missing);
-    return is_smaller(&slots.plan, &rings->plan) ? slots : *rings;
+    Trial best = *rings;
+    if (given->rings || given->regions || many)
+        return best;
+    own.walked = walked_new(rings->arena, steps);
+    for (int way = 0; way < 2 * forms->n; way++) {
+        const Program *program = forms->at + way / 2;
+        const bool hosts = way % 2;
+        if (hosts && !has_hosts(rings))
+            continue;
+        const PlanOptions options = slot_options(&own, program, hosts);
+        try_slots(program, &options, &walks, &best);
+    }
+    return best;
 }
 
 static PlanLevel level_of(const PlanOptions *opt)
@@ -326,18 +380,15 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     PlanOptions lowest = opt;
     lowest.arena_limit = 0;
     lowest.walked = walked_new(scratch, program->step.n);
-    Program *form = NEW_ARRAY(scratch, Program, MOST_FORMS);
-    form[0] = choose_steps(program, &lowest);
+    Forms *forms = NEW(scratch, Forms);
+    list_forms(program, &lowest, forms);
+    const Program *best = compare_shared(forms, &lowest);
     if (opt.level < PLAN_STREAM)
-        return plan_steps(form, &opt, 0);
-    if (opt.arena_limit || opt.curve || opt.goal != PLAN_RAM) {
-        const int pairs = candidate_pairs(form, &lowest, form + 1);
-        return frontier_plan(form, 1 + pairs, &opt, plan_steps);
-    }
-    form[1] = form[0];
-    form[0] = search_pairs(form, &lowest);
-    const Trial rings = plan_steps(compare_shared(form, &lowest), &opt, 0);
-    return plan_slots(form, &lowest, &rings);
+        return plan_steps(best, &opt, 0);
+    if (opt.arena_limit || opt.curve || opt.goal != PLAN_RAM)
+        return frontier_plan(forms->at, forms->n, &opt, plan_steps);
+    const Trial rings = plan_steps(best, &opt, 0);
+    return plan_slots(forms, &lowest, &rings);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)

@@ -138,16 +138,33 @@ static void count_rows(Finder *finder)
 }
 
 /* Bytes that the step's result saves by lying over an input. */
-static int64_t overlap_of(const Finder *finder, int32_t step)
+static int64_t find_overlap(const Finder *finder, int32_t step, bool by_row)
 {
     const Items *all = finder->all;
-    const bool by_row = overlap_pays(finder->opt, items_step(all, step));
     Overlap found[MOST_OVERLAPS];
     const int n = overlap_find(all, step, by_row, found);
     int64_t most = 0;
     for (int i = 0; i < n; i++)
         most = i64_max(most, overlap_gain(all, found + i));
     return most;
+}
+
+/* The same, as remembered where it is. */
+static int64_t overlap_of(const Finder *finder, int32_t step)
+{
+    const Items *all = finder->all;
+    const bool by_row = overlap_pays(finder->opt, items_step(all, step));
+    WalkedKind kind = WALKED_ELEMENTS;
+    if (!finder->opt->walked)
+        return find_overlap(finder, step, by_row);
+    if (by_row)
+        kind = WALKED_PIXELS;
+    WalkedRange *range =
+        walked_find(finder->opt->walked,
+                    walked_key(all, step, step + 1, &finder->keys, kind));
+    if (range->bytes == WALKED_NOT)
+        range->bytes = find_overlap(finder, step, by_row);
+    return range->bytes;
 }
 
 static void count_overlaps(Finder *finder)

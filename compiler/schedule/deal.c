@@ -287,16 +287,24 @@ static bool prepare(Deal *deal, int64_t most)
 }
 
 /* False: the rings stay as they are. */
-static bool deal_pool(Deal *deal, Stream *stream, int64_t most,
-                      DealEffort effort, const Given *given)
+static bool deal_pool(Deal *deal, Stream *stream, const DealAim *aim,
+                      const Given *given)
 {
-    if (!prepare(deal, most))
+    if (!prepare(deal, aim->most))
         return false;
-    const int64_t fits = most - stream->bytes + deal->rings;
-    const int64_t less = i64_min(deal->rings - 1, fits);
-    const int64_t pool = deal_fit(deal, less, effort);
+    const int64_t others = stream->bytes - deal->rings;
+    stream->least = others + deal_beside(deal, deal->alive);
+    if (aim->effort == DEAL_NONE)
+        return false;
+    /* The same layout is to be found again, whatever the most bytes are then. */
+    const DealAim own = {
+        .effort = aim->effort,
+        .most = deal->rings - 1,
+        .enough = aim->enough - others,
+    };
+    const int64_t pool = deal_fit(deal, &own);
     const int64_t beside = deal_beside(deal, pool);
-    if (beside > less)
+    if (beside > own.most || beside > aim->most - others)
         return false;
     give_slots(deal, stream, items_round(deal->all, pool), given);
     stream->bytes += beside - deal->rings;
@@ -325,8 +333,8 @@ static int64_t count_rows(const Items *all, const Stream *stream)
 }
 
 /* What stays comes first: there are many streams, and what a deal needs for itself is larger. */
-void deal_rows(Arena *arena, const Items *all, Stream *stream, int64_t most,
-               DealEffort effort)
+void deal_rows(Arena *arena, const Items *all, Stream *stream,
+               const DealAim *given_aim)
 {
     Deal deal = { .arena = arena, .all = all, .stream = stream };
     const int64_t rows = count_rows(all, stream);
@@ -339,7 +347,8 @@ void deal_rows(Arena *arena, const Items *all, Stream *stream, int64_t most,
         .slot = NEW_ARRAY(arena, uint16_t, rows),
     };
     const ArenaMark mark = arena_mark(arena);
-    const bool dealt =
-        deal_pool(&deal, stream, i64_add(most, saved), effort, &given);
+    DealAim aim = *given_aim;
+    aim.most = i64_add(aim.most, saved);
+    const bool dealt = deal_pool(&deal, stream, &aim, &given);
     arena_release(arena, dealt ? mark : before);
 }

@@ -8,8 +8,8 @@
 #include "schedule/stream.h"
 
 /* Sets Ring.slots and the stream's bytes where the pool takes less than the rings, and the stream
- * can then take at most `most` bytes. */
-void deal_rows(Arena *arena, const Items *all, Stream *stream, int64_t most,
-               DealEffort effort);
+ * can then take at most aim->most bytes; or only its least bytes (DEAL_NONE). */
+void deal_rows(Arena *arena, const Items *all, Stream *stream,
+               const DealAim *aim);
 
 #endif

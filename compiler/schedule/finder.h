@@ -25,7 +25,9 @@ typedef struct Edge {
     int32_t from, to;
     int32_t strip; /* 1 + its place in Finder.strip; 0: a step or a stream */
     bool exact, grown; /* grown: settled since the last look for a path */
-    int64_t bytes;     /* peak of the edge; a lower bound until it is exact */
+    bool
+        bounded; /* walked: its bytes are the least that its pool may come to */
+    int64_t bytes; /* peak of the edge; a lower bound until it is exact */
     int64_t cost;
     Stream *stream;
 } Edge;
@@ -42,6 +44,7 @@ typedef struct Finder {
     const PlanOptions *opt;
     bool streams, overlap; /* by the options' level */
     bool slots;            /* rings of streams may share a pool */
+    bool bounding;         /* no pool is laid out yet */
     int32_t pixels;        /* that streams make in a call at least */
     int32_t steps;
     int64_t *alive;                  /* bytes alive between steps k - 1 and k */
@@ -85,9 +88,9 @@ void finder_add_edges(Finder *finder);
 void finder_settle(Finder *finder, Edge *edge);
 /* An edge whose bytes were remembered gets its stream. */
 void finder_walk_again(Finder *finder, Edge *edge);
-/* The rows of a stream's pool are laid out with more work: replaces the stream where that takes
- * less. Returns its peak. */
-int64_t finder_fit_closer(Finder *finder, Stream **stream);
+/* The rows of a stream's pool are laid out with more work, until it takes no more than `enough`
+ * bytes: replaces the stream where that takes less. Returns its peak. */
+int64_t finder_fit_closer(Finder *finder, int64_t enough, Stream **stream);
 /* More rows in a call where the peak stays as it is: the stream is replaced. */
 void finder_join_units(Finder *finder, Stream **stream, int64_t peak);
 

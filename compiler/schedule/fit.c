@@ -6,7 +6,7 @@
 #include "schedule/pool.h"
 
 /* Layouts of each order, rows that found no place coming earlier, and rows that they look at. */
-enum { TRIES = 60, ROWS_OF_TRIES = 160000 };
+enum { TRIES = 60, QUICK_TRIES = 8, ROWS_OF_TRIES = 160000 };
 
 /* In which order rows are laid out at first. */
 typedef enum Way {
@@ -65,7 +65,7 @@ typedef struct Layout {
     const Deal *deal;
     VEC(Placed) placed;
     int32_t *list; /* 1 + the number of its first; 0: it is empty */
-    /* where the row that is placed must not begin, by their lower ends */
+    /* where the row that is placed must not begin */
     Gap *gap;
     int32_t gaps;
     const int64_t *room; /* of each row, beside it; NULL: there is none */
@@ -80,13 +80,7 @@ static bool meet(const Row *row, const Row *other)
 
 static void add_gap(Layout *layout, Gap gap)
 {
-    Gap *all = layout->gap;
-    int32_t to = layout->gaps++;
-    while (to && all[to - 1].lo > gap.lo) {
-        all[to] = all[to - 1];
-        to--;
-    }
-    all[to] = gap;
+    layout->gap[layout->gaps++] = gap;
 }
 
 /* Where a row must not begin that may lie over one that dies, seen from where that begins. */
@@ -146,16 +140,26 @@ static void find_gaps(Layout *layout, int32_t number)
     }
 }
 
-/* The lowest place with so much room behind it that is free for as long as the row lives. */
+/* The lowest place from `at` on that none of the gaps forbids, seen once in the order in which they
+ * stand: one that was seen early may forbid it yet. */
+static int64_t leave_gaps(const Layout *layout, int64_t at, int64_t room)
+{
+    const Gap *gap = layout->gap + layout->gaps;
+    while (gap-- > layout->gap)
+        if (gap->lo - room < at && at < gap->hi)
+            at = gap->hi;
+    return at;
+}
+
+/* The lowest place with so much room behind it that is free for as long as the row lives. The gaps
+ * stand in any order: a few looks at all of them cost no more than to sort them. */
 static int64_t lowest_place(const Layout *layout, int64_t room)
 {
-    int64_t at = 0;
-    for (int32_t i = 0; i < layout->gaps; i++) {
-        const Gap *gap = layout->gap + i;
-        if (gap->lo - room >= at)
-            break;
-        at = i64_max(at, gap->hi);
-    }
+    int64_t from, at = 0;
+    do {
+        from = at;
+        at = leave_gaps(layout, from, room);
+    } while (at > from);
     return at;
 }
 
@@ -239,6 +243,7 @@ typedef struct Fit {
     size_t n;
     /* bytes that the best of these orders takes, and the best of all */
     int64_t pool, least;
+    int64_t enough;      /* no layout needs to be smaller */
     int64_t *at;         /* where rows lie in the best of all */
     const int64_t *room; /* that rows keep beside them; NULL: none */
 } Fit;
@@ -314,16 +319,16 @@ static void take_earlier(const Fit *fit, Layout *layout, size_t i)
 }
 
 /* A row that found no place comes earlier in the next layout: first of all, or by a quarter of
- * those before it. What comes before stays where it is. */
-static void try_orders(Fit *fit, bool first)
+ * those before it. What comes before stays where it is. Layouts of `pool` bytes are of no use. */
+static void try_orders(Fit *fit, bool first, int tries, int64_t pool)
 {
     const ArenaMark mark = arena_mark(fit->deal->arena);
     Layout layout = layout_new(fit->deal, fit->room);
-    fit->pool = INT64_MAX;
-    for (int i = 0; i < TRIES && layout.seen < ROWS_OF_TRIES; i++) {
+    fit->pool = pool;
+    for (int i = 0; i < tries && layout.seen < ROWS_OF_TRIES; i++) {
         const bool failed = lay_out(fit, &layout);
         const size_t n = layout.n;
-        if (fit->least <= fit->deal->alive)
+        if (fit->least <= fit->enough)
             break;
         if (failed)
             take_earlier(fit, &layout, first ? 0 : n - n / 4);
@@ -335,18 +340,16 @@ static void try_orders(Fit *fit, bool first)
 
 static void try_way(Fit *fit, Way way, DealEffort effort)
 {
+    if (fit->least <= fit->enough)
+        return;
     sort_rows(fit, way);
     if (effort == DEAL_QUICK) {
-        const ArenaMark mark = arena_mark(fit->deal->arena);
-        Layout layout = layout_new(fit->deal, fit->room);
-        fit->pool = fit->least;
-        lay_out(fit, &layout);
-        arena_release(fit->deal->arena, mark);
+        try_orders(fit, false, QUICK_TRIES, fit->least);
         return;
     }
-    try_orders(fit, false);
+    try_orders(fit, false, TRIES, INT64_MAX);
     sort_rows(fit, way);
-    try_orders(fit, true);
+    try_orders(fit, true, TRIES, INT64_MAX);
 }
 
 /* What rows that come to lie over one, and over one another, are apart in all. */
@@ -366,21 +369,23 @@ static const int64_t *find_rooms(const Deal *deal)
     return room;
 }
 
-int64_t deal_fit(const Deal *deal, int64_t beside, DealEffort effort)
+int64_t deal_fit(const Deal *deal, const DealAim *aim)
 {
-    int64_t most = beside;
+    int64_t more = 0; /* that the pool may have, as it lies over the result */
     if (deal->tail)
-        most += touch_item(deal->all, deal->result)->size - deal_lead(deal);
+        more = touch_item(deal->all, deal->result)->size - deal_lead(deal);
+    const int64_t most = aim->most + more;
     Fit fit = {
         .deal = deal,
         .turn = NEW_ARRAY(deal->arena, Turn, deal->rows + 1),
         .least = most + 1,
+        .enough = i64_max(deal->alive, aim->enough + more),
         .at = NEW_ARRAY(deal->arena, int64_t, deal->rows + 1),
     };
     for (Way way = 0; way < WAYS; way++)
-        try_way(&fit, way, effort);
+        try_way(&fit, way, aim->effort);
     fit.room = find_rooms(deal);
-    try_way(&fit, BY_BIRTH, effort);
+    try_way(&fit, BY_BIRTH, aim->effort);
     for (int32_t i = 0; i < deal->rows && fit.least <= most; i++)
         deal->row[i].at = fit.at[i];
     return fit.least;

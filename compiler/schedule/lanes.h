@@ -14,6 +14,9 @@ typedef struct Port {
     /* the item's row that is row 0 of the operand, in the direction of the walk */
     int32_t base;
     bool write, alike; /* alike: unit u reads or makes row base + u */
+    /* 1 + the unit that was asked for last, and the rows that it needs */
+    int32_t asked;
+    Rows rows;
 } Port;
 
 typedef struct Lane { /* a step */

@@ -13,12 +13,12 @@ PlanBudget plan_budget(const PlanOptions *opt)
 {
     return (PlanBudget){
         .copies = scaled(opt, 4000),
-        .order = scaled(opt, 1000000),
-        .quick_order = scaled(opt, 50000),
+        .order = scaled(opt, 300000),
+        .quick_order = scaled(opt, 20000),
         .slot_order = scaled(opt, 10000),
         .search = { scaled(opt, 800), scaled(opt, 120000) },
         .walks = scaled(opt, 1500000),
-        .slot_walks = scaled(opt, 200000),
+        .slot_walks = scaled(opt, 1200000),
         .curve_walks = scaled(opt, 20000000),
         .paths = scaled(opt, 20000000),
         .paths_of_step = scaled(opt, 200),

@@ -72,6 +72,9 @@ typedef struct PlanOptions {
     bool hosts;
     /* rings of a stream may share a pool, in which each of their rows has a slot (deal.h) */
     bool slots;
+    /* schedules with slots that need no less are of no use: they are not looked for, and their peak
+     * is said to be as high; 0: all are */
+    int64_t below;
     bool strips; /* ranges may be computed in strips; schedule_under() only */
     Walked *walked; /* NULL: each schedule begins anew */
     /* unit visits that are left to all schedules together; NULL: each has its own */

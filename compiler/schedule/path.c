@@ -110,7 +110,7 @@ bool finder_settle_path(Finder *finder, const Best *best)
         const int32_t number = best[place].edge;
         Edge *edge = finder->edge.at + number;
         place = edge->from;
-        if (edge->exact)
+        if (edge->exact || (finder->bounding && edge->bounded))
             continue;
         finder_settle(finder, edge);
         edge->grown = true;

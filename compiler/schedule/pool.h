@@ -63,7 +63,7 @@ void deal_find_over(const Deal *deal);
 int64_t row_saves(const Deal *deal, const Row *row);
 
 /* fit.c: gives the rows their places; returns the bytes of the pool. Where they were not found to
- * fit into `beside` bytes beside the result, it is larger. */
-int64_t deal_fit(const Deal *deal, int64_t beside, DealEffort effort);
+ * fit into aim->most bytes beside the result, it is larger. */
+int64_t deal_fit(const Deal *deal, const DealAim *aim);
 
 #endif

@@ -120,7 +120,7 @@ static bool narrow(Finder *finder)
 }
 
 /* The least peak. When it is only to be compared with `most`, it may stop above that. */
-static int64_t find_least(Finder *finder, int64_t most)
+static int64_t settle_least(Finder *finder, int64_t most)
 {
     const Best *last = finder->best + finder->steps;
     finder->most = most ? most : INT64_MAX;
@@ -132,7 +132,8 @@ static int64_t find_least(Finder *finder, int64_t most)
             finder_find_path(finder, 0, false, finder->best);
             return last->peak;
         }
-        const bool dropped = turn % NARROW_TURNS == 0 && narrow(finder);
+        const bool dropped =
+            !finder->bounding && turn % NARROW_TURNS == 0 && narrow(finder);
         if (dropped || !turn)
             finder_find_path(finder, 0, false, finder->best);
         else
@@ -141,6 +142,23 @@ static int64_t find_least(Finder *finder, int64_t most)
             !finder_settle_path(finder, finder->best))
             return last->peak;
     }
+}
+
+/* A pool that was laid out in haste may yet become so much smaller: by a part in so many. */
+enum { HASTE = 3 };
+
+/* No pool is laid out where what is alive in it is too much already. */
+static int64_t find_least(Finder *finder, int64_t most)
+{
+    if (!finder->slots || !most)
+        return settle_least(finder, most);
+    finder->bounding = true;
+    const int64_t bound = settle_least(finder, most);
+    finder->bounding = false;
+    if (bound > most)
+        return NEVER;
+    finder_drop_edges(finder, i64_max(most, finder->opt->arena_limit));
+    return settle_least(finder, most + most / HASTE);
 }
 
 /* The same, within what walks are left to all schedules of a search. */
@@ -172,6 +190,27 @@ static Slot *worst_slot(const Schedule *schedule)
     return worst;
 }
 
+/* The most bytes that are alive outside of the slot. */
+static int64_t worst_but(const Schedule *schedule, const Slot *slot)
+{
+    int64_t worst = 0;
+    for (size_t i = 0; i < schedule->slot.n; i++)
+        if (schedule->slot.at + i != slot)
+            worst = i64_max(worst, schedule->slot.at[i].bytes);
+    return worst;
+}
+
+/* May a closer pool be of use? */
+static bool may_fit_closer(const Finder *finder, const Slot *slot)
+{
+    const PlanOptions *opt = finder->opt;
+    if (!slot->stream || slot->bytes <= opt->arena_limit)
+        return false;
+    const int64_t least =
+        slot->bytes - slot->stream->bytes + slot->stream->least;
+    return !opt->below || least < opt->below;
+}
+
 /* The stream at the peak gets a closer pool, as long as that lowers the peak. */
 static void fit_closer(Finder *finder, Schedule *schedule)
 {
@@ -179,9 +218,11 @@ static void fit_closer(Finder *finder, Schedule *schedule)
         Slot *slot = worst_slot(schedule);
         const int64_t bytes = slot->bytes;
         schedule->peak = bytes;
-        if (!slot->stream || bytes <= finder->opt->arena_limit)
+        if (!may_fit_closer(finder, slot))
             return;
-        slot->bytes = finder_fit_closer(finder, &slot->stream);
+        const int64_t enough =
+            i64_max(worst_but(schedule, slot), finder->opt->arena_limit);
+        slot->bytes = finder_fit_closer(finder, enough, &slot->stream);
         slot->unjoined = slot->stream;
         if (slot->bytes >= bytes)
             return;
@@ -203,16 +244,19 @@ static bool join_units(Finder *finder, Schedule *schedule, int64_t most)
 Schedule schedule_find(Arena *arena, const Items *all, const PlanOptions *opt)
 {
     Finder *finder = schedule_open(arena, all, opt);
-    const int64_t peak = find_least_in_all(finder, 0);
+    const int64_t most = opt->below ? opt->below - 1 : 0;
+    const int64_t peak = find_least_in_all(finder, most);
     const int64_t limit = i64_max(peak, opt->arena_limit);
-    Schedule schedule;
+    Schedule schedule = { .peak = peak };
+    if (most && peak > most + most / HASTE)
+        return schedule;
     const bool found = schedule_under(finder, limit, &schedule);
     assert(found);
     (void)found;
     if (finder->slots)
         fit_closer(finder, &schedule);
-    const int64_t most = i64_max(schedule.peak, opt->arena_limit);
     if (opt->join)
-        schedule.joined = join_units(finder, &schedule, most);
+        schedule.joined = join_units(finder, &schedule,
+                                     i64_max(schedule.peak, opt->arena_limit));
     return schedule;
 }

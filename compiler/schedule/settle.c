@@ -5,13 +5,20 @@
 #include "schedule/finder.h"
 #include "schedule/overlap.h"
 
-static int64_t stream_peak(const Finder *finder, const Stream *stream)
+/* Of a stream that takes so many bytes. */
+static int64_t peak_with(const Finder *finder, const Stream *stream,
+                         int64_t bytes)
 {
     const int64_t around = finder_around(finder, stream->first, stream->end);
     if (stream->under < 0 || !finder->overlap)
-        return stream->bytes + around;
+        return bytes + around;
     const Overlap overlap = stream_overlap(stream);
-    return stream->bytes + around - overlap_gain(finder->all, &overlap);
+    return bytes + around - overlap_gain(finder->all, &overlap);
+}
+
+static int64_t stream_peak(const Finder *finder, const Stream *stream)
+{
+    return peak_with(finder, stream, stream->bytes);
 }
 
 /* Strips have the rings of the whole rows, but narrow ones. */
@@ -25,41 +32,51 @@ static void settle_strips(Finder *finder, Edge *edge, const Stream *whole)
     edge->bytes = i64_min(edge->bytes, price.bytes + around);
 }
 
-static void take_stream(Finder *finder, Edge *edge, Stream *stream)
+/* bytes: its peak, or the least that may come to. */
+static void take_stream(Edge *edge, Stream *stream, int64_t bytes)
 {
-    const int64_t bytes = stream_peak(finder, stream);
-    if (bytes >= edge->bytes)
+    Stream *before = edge->stream;
+    if (bytes >= edge->bytes) {
+        if (before)
+            before->other = stream;
         return;
+    }
+    stream->other = before;
     edge->bytes = bytes;
     edge->stream = stream;
 }
 
 /* Rings may take so much more than a pool of their rows. */
-enum { RINGS_OF_POOL = 2 };
+enum { RINGS_OF_POOL = 64 };
 
 /* The stream, its rings in one pool where that is smaller. */
 static bool walk_stream(const Finder *finder, const Edge *edge, bool backward,
-                        int32_t pixels, int64_t most, int64_t *budget,
-                        DealEffort effort, Stream *stream)
+                        int32_t pixels, const DealAim *aim, int64_t *budget,
+                        Stream *stream)
 {
     const bool slots = finder->slots && !edge->strip;
-    int64_t most_rings = most;
-    if (slots)
-        most_rings =
-            most < NEVER / RINGS_OF_POOL ? RINGS_OF_POOL * most : NEVER;
+    const StreamMost most = { aim->most, slots ? RINGS_OF_POOL : 1 };
     if (!stream_walk(finder->arena, finder->all, edge->from, edge->to, backward,
-                     pixels, most_rings, budget, stream))
+                     pixels, most, budget, stream))
         return false;
     if (slots) {
         *budget -= stream->calls;
-        deal_rows(finder->arena, finder->all, stream, most, effort);
+        deal_rows(finder->arena, finder->all, stream, aim);
     }
     return true;
 }
 
-/* Walks a stream in both directions; the better one stays. True: a walk stopped because it went
- * beyond `most`. */
-static bool walk_ways(Finder *finder, Edge *edge, int64_t most, int64_t *budget)
+static int64_t peak_of_aim(const Finder *finder, const Stream *stream,
+                           const DealAim *aim)
+{
+    const bool fitted = aim->effort != DEAL_NONE;
+    return peak_with(finder, stream, fitted ? stream->bytes : stream->least);
+}
+
+/* Walks a stream in both directions; the better one stays. True: what went beyond `most` was not
+ * looked at to its end. */
+static bool walk_ways(Finder *finder, Edge *edge, const DealAim *aim,
+                      int64_t *budget)
 {
     const int ways = stream_ascends(finder->all, edge->from, edge->to) ? 1 : 2;
     bool beyond = false;
@@ -67,23 +84,42 @@ static bool walk_ways(Finder *finder, Edge *edge, int64_t most, int64_t *budget)
     for (int way = 0; way < ways; way++) {
         Stream *stream = NEW(finder->arena, Stream);
         const bool walked = walk_stream(finder, edge, way == 1, finder->pixels,
-                                        most, budget, DEAL_QUICK, stream);
+                                        aim, budget, stream);
         if (!walked && !stream->beyond)
             break;
-        beyond |= !walked;
+        beyond |= !walked || finder->slots;
         if (walked && edge->strip)
             settle_strips(finder, edge, stream);
         else if (walked)
-            take_stream(finder, edge, stream);
+            take_stream(edge, stream, peak_of_aim(finder, stream, aim));
     }
     return beyond;
 }
 
+/* The same for streams that were walked before: a layout beyond `most` is not looked for. */
+static bool fit_ways(Finder *finder, Edge *edge, const DealAim *aim,
+                     int64_t *budget)
+{
+    Stream *next = edge->stream;
+    edge->bytes = NEVER;
+    edge->stream = NULL;
+    while (next) {
+        Stream *stream = next;
+        next = stream->other;
+        *budget -= stream->calls;
+        deal_rows(finder->arena, finder->all, stream, aim);
+        take_stream(edge, stream, stream_peak(finder, stream));
+    }
+    return true;
+}
+
 /* A walk that goes beyond finder->most leaves a better bound. */
-static void settle_by_walk(Finder *finder, Edge *edge, int64_t most)
+static void settle_by_walk(Finder *finder, Edge *edge, const DealAim *aim)
 {
     const ArenaMark mark = arena_mark(finder->arena);
-    const bool beyond = walk_ways(finder, edge, most, &finder->walking);
+    const bool beyond = edge->stream
+                            ? fit_ways(finder, edge, aim, &finder->walking)
+                            : walk_ways(finder, edge, aim, &finder->walking);
     edge->exact = !beyond || edge->bytes <= finder->most;
     if (!edge->exact) {
         edge->bytes = finder->most + 1;
@@ -94,34 +130,50 @@ static void settle_by_walk(Finder *finder, Edge *edge, int64_t most)
 }
 
 /* Streams that were walked in another schedule are walked again only when they are taken. */
-void finder_settle(Finder *finder, Edge *edge)
+static void settle_by(Finder *finder, Edge *edge, DealEffort effort)
 {
     const int64_t around = finder_around(finder, edge->from, edge->to);
     const int64_t most = edge->strip ? NEVER : finder->most - around;
+    const DealAim aim = { .effort = effort, .most = most };
     if (edge->strip || !finder->opt->walked) {
-        settle_by_walk(finder, edge, most);
+        settle_by_walk(finder, edge, &aim);
         return;
     }
+    const WalkedKind kind = effort == DEAL_NONE ? WALKED_LEAST : WALKED_FITTED;
     const uint64_t key =
-        walked_key(finder->all, edge->from, edge->to, &finder->keys);
+        walked_key(finder->all, edge->from, edge->to, &finder->keys, kind);
     WalkedRange *range = walked_find(finder->opt->walked, key);
     if (range->bytes == WALKED_NOT && range->beyond < most) {
-        settle_by_walk(finder, edge, most);
+        settle_by_walk(finder, edge, &aim);
         if (!edge->exact)
             range->beyond = most;
         else if (edge->stream)
             range->bytes = edge->bytes - around;
         return;
     }
+    edge->stream = NULL;
     edge->exact = range->bytes != WALKED_NOT;
     edge->bytes = edge->exact ? range->bytes + around : finder->most + 1;
 }
 
+/* What no layout of the stream's pool goes below comes first: by it most edges are left for others
+ * before a layout is looked for. */
+void finder_settle(Finder *finder, Edge *edge)
+{
+    const bool fits = finder->slots && !edge->strip;
+    settle_by(finder, edge, fits && edge->bounded ? DEAL_QUICK : DEAL_NONE);
+    if (!fits || edge->bounded || !edge->exact)
+        return;
+    edge->bounded = true;
+    edge->exact = edge->bytes >= NEVER;
+}
+
 void finder_walk_again(Finder *finder, Edge *edge)
 {
+    const DealAim aim = { .effort = DEAL_QUICK, .most = NEVER };
     int64_t budget = NEVER;
     if (!edge->stream && !edge->strip && edge->to - edge->from >= 2)
-        walk_ways(finder, edge, NEVER, &budget);
+        walk_ways(finder, edge, &aim, &budget);
 }
 
 /* Would some step of the stream make more rows in a call of so many pixels? */
@@ -142,9 +194,11 @@ static Stream *join_by(Finder *finder, const Stream *stream, int32_t pixels,
     Stream *more = NEW(finder->arena, Stream);
     const Edge edge = { .from = stream->first, .to = stream->end };
     int64_t budget = plan_budget(finder->opt).walks;
+    const int64_t around = finder_around(finder, stream->first, stream->end);
+    const DealAim aim = { DEAL_CLOSE, NEVER, peak - around };
     const bool walked = joins(finder, stream, pixels) &&
                         walk_stream(finder, &edge, stream->backward, pixels,
-                                    NEVER, &budget, DEAL_CLOSE, more);
+                                    &aim, &budget, more);
     return walked && stream_peak(finder, more) <= peak ? more : NULL;
 }
 
@@ -156,20 +210,39 @@ static bool is_dealt(const Stream *stream)
     return false;
 }
 
-int64_t finder_fit_closer(Finder *finder, Stream **stream)
+/* What was found for such a stream with all the work there is; NULL: nothing is remembered. */
+static WalkedRange *remembered_fit(const Finder *finder, const Stream *stream)
+{
+    if (!finder->opt->walked)
+        return NULL;
+    const WalkedKind kind = stream->backward ? WALKED_BACKWARD : WALKED_CLOSE;
+    const uint64_t key = walked_key(finder->all, stream->first, stream->end,
+                                    &finder->keys, kind);
+    return walked_find(finder->opt->walked, key);
+}
+
+int64_t finder_fit_closer(Finder *finder, int64_t enough, Stream **stream)
 {
     const Stream *taken = *stream;
     const Edge edge = { .from = taken->first, .to = taken->end };
     const int64_t bytes = stream_peak(finder, taken);
+    const int64_t around = finder_around(finder, taken->first, taken->end);
+    WalkedRange *range = remembered_fit(finder, taken);
+    if (!is_dealt(taken) ||
+        (range && range->bytes != WALKED_NOT && range->bytes + around >= bytes))
+        return bytes;
     const ArenaMark mark = arena_mark(finder->arena);
     Stream *closer = NEW(finder->arena, Stream);
+    const DealAim aim = { DEAL_CLOSE, NEVER, enough - around };
     int64_t budget = NEVER;
-    if (is_dealt(taken) &&
-        walk_stream(finder, &edge, taken->backward, finder->pixels, NEVER,
-                    &budget, DEAL_CLOSE, closer) &&
-        stream_peak(finder, closer) < bytes) {
+    const bool walked = walk_stream(finder, &edge, taken->backward,
+                                    finder->pixels, &aim, &budget, closer);
+    const int64_t closest = walked ? stream_peak(finder, closer) : NEVER;
+    if (range && closest > enough)
+        range->bytes = closest - around;
+    if (closest < bytes) {
         *stream = closer;
-        return stream_peak(finder, closer);
+        return closest;
     }
     arena_release(finder->arena, mark);
     return bytes;

@@ -81,7 +81,7 @@ static bool is_guest(const Walk *walk, int cell)
 
 /* ---- walking ---- */
 
-static Rows need(const Walk *walk, const Port *port, int32_t u)
+static Rows find_need(const Walk *walk, const Port *port, int32_t u)
 {
     const Cell *c = walk->cell.at + port->cell;
     if (port->alike && port->base + u < c->rows)
@@ -93,13 +93,23 @@ static Rows need(const Walk *walk, const Port *port, int32_t u)
     return (Rows){ c->rows - r.hi, c->rows - r.lo };
 }
 
+/* The same unit is asked for again and again, until it is made. */
+static Rows need(const Walk *walk, Port *port, int32_t u)
+{
+    if (port->asked != u + 1) {
+        port->rows = find_need(walk, port, u);
+        port->asked = u + 1;
+    }
+    return port->rows;
+}
+
 static int32_t burst_of(const Lane *l)
 {
     return l->burst < l->units - l->made ? l->burst : l->units - l->made;
 }
 
 /* What the next units of its lane need, as far as it goes. */
-static Rows need_now(const Walk *walk, const Port *port)
+static Rows need_now(const Walk *walk, Port *port)
 {
     const Lane *l = walk->lane.at + port->lane;
     Rows all = need(walk, port, l->made);
@@ -140,7 +150,7 @@ static int32_t oldest(const Walk *walk, const Cell *c)
 {
     int32_t row = c->rows;
     for (int k = 0; k < c->n_readers; k++) {
-        const Port *p = walk->port.at + walk->reader[c->readers + k];
+        Port *p = walk->port.at + walk->reader[c->readers + k];
         const Lane *l = walk->lane.at + p->lane;
         if (l->made < l->units)
             row = (int32_t)i64_min(row, need(walk, p, l->made).lo);
@@ -172,7 +182,7 @@ static int missing(const Walk *walk, int k)
 {
     const Lane *l = walk->lane.at + k;
     for (int i = 0; i < l->ports; i++) {
-        const Port *p = walk->port.at + l->port + i;
+        Port *p = walk->port.at + l->port + i;
         const Cell *c = walk->cell.at + p->cell;
         if (p->write || !c->n_makers)
             continue;
@@ -227,7 +237,7 @@ static void note_guests(Walk *walk, const Lane *lane, int cell, int32_t top)
         if (port->write || c->host != cell)
             continue;
         for (int k = 0; k < c->n_readers; k++) {
-            const Port *p = walk->port.at + walk->reader[c->readers + k];
+            Port *p = walk->port.at + walk->reader[c->readers + k];
             const Lane *l = walk->lane.at + p->lane;
             if (l != lane && l->made < l->units &&
                 need(walk, p, l->made).lo < top)
@@ -242,7 +252,7 @@ static void note_guests(Walk *walk, const Lane *lane, int cell, int32_t top)
 static int32_t oldest_under(const Walk *walk, const Lane *l)
 {
     const Cell *under = walk->cell.at + walk->under;
-    const Port *port = walk->port.at + l->port;
+    Port *port = walk->port.at + l->port;
     const Port *end = port + l->ports;
     int32_t row = oldest(walk, under);
     for (; port < end; port++) {
@@ -437,6 +447,7 @@ static void collect(Walk *walk, Stream *out)
     const int64_t rings = collect_rings(walk, out);
     out->scratch = scratch_of(walk);
     out->bytes = rings + out->scratch + items_round(walk->all, counters);
+    out->least = out->bytes;
     collect_pair(walk, out);
     out->order = walk->order;
     out->calls = walk->calls;
@@ -444,16 +455,18 @@ static void collect(Walk *walk, Stream *out)
 
 /* Rings that are whole tensors, and the most that a result over an input can save, are known
  * before. */
-static void set_most(Walk *walk, int64_t most)
+static void set_most(Walk *walk, StreamMost most)
 {
     for (size_t i = 0; i < walk->cell.n; i++)
         if (is_inside(walk->cell.at + i) && walk->cell.at[i].item->whole &&
             walk->cell.at[i].host < 0)
             walk->rings += walk->cell.at[i].item->size;
-    walk->most = most;
+    walk->most = most.bytes;
     if (walk->under >= 0)
         walk->most += i64_min(walk->cell.at[walk->under].item->size,
                               walk->cell.at[walk->over].item->size);
+    if (walk->most < INT64_MAX / most.times)
+        walk->most *= most.times;
 }
 
 /* What stays comes first: there are many streams, and what a walk needs for itself is larger. */
@@ -477,8 +490,8 @@ static void set_bursts(Walk *walk, int32_t pixels)
 }
 
 bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
-                 bool backward, int32_t pixels, int64_t most, int64_t *budget,
-                 Stream *out)
+                 bool backward, int32_t pixels, StreamMost most,
+                 int64_t *budget, Stream *out)
 {
     Walk w = {
         .arena = a,

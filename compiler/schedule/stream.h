@@ -16,9 +16,17 @@ enum {
 
 /* How much work goes into a pool. */
 typedef enum DealEffort {
+    DEAL_NONE, /* no layout goes below these bytes: where they suffice is not known */
     DEAL_QUICK, /* for streams that are compared: there are many */
     DEAL_CLOSE, /* for one that is taken */
 } DealEffort;
+
+/* What a pool is to come to: at most `most` bytes for its stream, and there is no need to go below
+ * `enough`. */
+typedef struct DealAim {
+    DealEffort effort;
+    int64_t most, enough;
+} DealAim;
 
 typedef struct Ring {
     int32_t item, rows;
@@ -40,7 +48,9 @@ typedef struct Stream {
     int32_t under, over;
     /* under - over >= distance, walked forward; over - under >= distance, backward */
     int64_t distance;
-    int64_t bytes;   /* rings, the largest scratch, and row counters */
+    int64_t bytes; /* rings, the largest scratch, and row counters */
+    int64_t
+        least; /* the same, where no layout of its pool takes less (deal.h) */
     int64_t scratch; /* the largest scratch of a step */
     /* an item that it makes, `lead` bytes behind whose begin the pool of its rings begins, where
      * its last rows come to lie; -1: none */
@@ -49,6 +59,8 @@ typedef struct Stream {
     /* the walk stopped: bytes, less what lying over the input can save, would be more than
      * `most` */
     bool beyond;
+    struct Stream
+        *other; /* the same steps in the other direction; NULL: not known */
 } Stream;
 
 /* Can the step be made unit by unit? */
@@ -58,14 +70,21 @@ bool stream_ascends(const Items *all, int32_t first, int32_t end);
 /* Units of a step that come one after the other, to be of `pixels` pixels in all; up to
  * STREAM_PIXELS rows of one pixel only. */
 int32_t stream_burst(const Step *step, int32_t pixels);
+/* The most bytes that a stream may take when its result lies over its input, and how many times as
+ * much its rings may take: a pool of their rows takes less. */
+typedef struct StreamMost {
+    int64_t bytes;
+    int32_t times;
+} StreamMost;
+
 /* Walks steps [first, end), all of which stream_takes(). Stops, returning false, beyond *budget
  * unit visits, which it counts down, when the units cannot be ordered or two steps write the same,
- * or beyond `most` bytes.
+ * or beyond `most`.
  * Steps of short rows make so many units one after the other, which the runtime joins to one call,
  * that they come to `pixels`. */
 bool stream_walk(Arena *arena, const Items *all, int32_t first, int32_t end,
-                 bool backward, int32_t pixels, int64_t most, int64_t *budget,
-                 Stream *out);
+                 bool backward, int32_t pixels, StreamMost most,
+                 int64_t *budget, Stream *out);
 
 /* The distance of the stream's result to the input that it may lie over; it has one. */
 Overlap stream_overlap(const Stream *stream);

@@ -56,8 +56,7 @@ static uint64_t mix_rule(uint64_t key, const RowRule *rule, int32_t units)
         return key;
     for (int32_t unit = 0; unit < units; unit++) {
         const Rows *rows = rule->table + unit;
-        key = mix(key, rows->lo);
-        key = mix(key, rows->hi);
+        key = mix(key, rows->lo * ((int64_t)1 << 32) + rows->hi);
     }
     return key;
 }
@@ -67,6 +66,8 @@ static uint64_t item_key(const Item *item)
     uint64_t key = item->whole;
     key |= (uint64_t)item->scratch << 1;
     key |= (uint64_t)item->outside << 2;
+    key |= (uint64_t)item->fixed << 3;
+    key |= (uint64_t)item->kept << 4;
     key = mix(key, item->rows);
     key = mix(key, item->row_bytes);
     key = mix(key, item->size);
@@ -155,11 +156,11 @@ static uint64_t mix_life(uint64_t key, const Item *item, int32_t first,
 }
 
 uint64_t walked_key(const Items *all, int32_t first, int32_t end,
-                    const WalkedKeys *keys)
+                    const WalkedKeys *keys, WalkedKind kind)
 {
     const int32_t from = all->touch_of[first];
     int32_t touch = from;
-    uint64_t key = mix(0, end - first);
+    uint64_t key = mix(kind, end - first);
     for (int32_t step = first; step < end; step++) {
         key = mix(key, (int64_t)keys->step[step]);
         for (; touch < all->touch_of[step + 1]; touch++) {

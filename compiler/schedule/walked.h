@@ -18,6 +18,16 @@ typedef struct WalkedRange {
     int64_t beyond;
 } WalkedRange;
 
+/* What is remembered of a range. */
+typedef enum WalkedKind {
+    WALKED_LEAST,    /* its streams, no pool laid out */
+    WALKED_FITTED,   /* its streams, their pools laid out */
+    WALKED_CLOSE,    /* its stream forward, with more work */
+    WALKED_BACKWARD, /* its stream backward, with more work */
+    WALKED_PIXELS,   /* of one step: bytes saved by lying over an input */
+    WALKED_ELEMENTS, /* the same where only elements lie over elements */
+} WalkedKind;
+
 /* Room in proportion to the steps; what no longer fits is forgotten. */
 Walked *walked_new(Arena *arena, size_t steps);
 /* The entry of a key, empty if it was not met. */
@@ -29,8 +39,8 @@ typedef struct WalkedKeys {
 } WalkedKeys;
 /* pixels: as for stream_walk(). */
 WalkedKeys walked_keys(Arena *arena, const Items *all, int32_t pixels);
-/* Equal for ranges whose walks are alike, but for about one pair in 2^64. */
+/* Equal for ranges of which the same is to be remembered, but for about one pair in 2^64. */
 uint64_t walked_key(const Items *all, int32_t first, int32_t end,
-                    const WalkedKeys *keys);
+                    const WalkedKeys *keys, WalkedKind kind);
 
 #endif

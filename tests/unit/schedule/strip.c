@@ -95,8 +95,9 @@ static void price(void **state)
     Stream whole;
     int64_t budget = 100000;
     assert_true(strip_range(&s, 0, STEPS, &range));
-    assert_true(stream_walk(&w.arena, &all, 0, STEPS, false, 1, INT64_MAX,
-                            &budget, &whole));
+    const StreamMost most = { INT64_MAX, 1 };
+    assert_true(
+        stream_walk(&w.arena, &all, 0, STEPS, false, 1, most, &budget, &whole));
     assert_true(strip_price(&s, &range, &whole,
                             (Cut){ .n = 2, .each = 5, .first = 5 }, &two));
     assert_int_equal(two.macs, 9 * 24 * 4 * (20 + 22 + 24));
