@@ -69,6 +69,7 @@ void runtime_add(RuntimeUse *use, const Emitter *emitter)
 {
     const Program *program = emitter->program;
     add_files(use, emitter);
+    use->tiles.width = program->family->float_width;
     /* Of lines of any length all tiles have fast code. */
     for (size_t i = 0; !program->lengths && i < program->step.n; i++)
         tiles_of_step(program->step.at[i], &use->tiles);
@@ -121,6 +122,8 @@ static void put_tiles(Text *text, const TileUse *use)
     text_put(text, "/* The products of the steps: use(channels, pixels). Only "
                    "their tiles have fast code. */\n");
     put_ends(text, use->ends);
+    if (use->width == 4)
+        text_put(text, "#define INLAY_TILE_WIDTH 4\n");
     for (TileWalk walk = TILE_ROWS; walk < TILE_WALKS; walk++)
         put_lines(text, use, walk, name[walk]);
     text_put(text, "\n");

@@ -24,6 +24,7 @@ struct TileUse {
     Arena *arena;
     VEC(TileLine) line; /* each once */
     int ends;           /* INLAY_END_...: what follows the sums of some tile */
+    int width;          /* channels of a block of packed weights */
 };
 
 /* Adds what the step makes. */

@@ -123,6 +123,65 @@ INLAY_INLINE int inlay_pool_rows(void *const *base, const inlay_step *s,
 #include "each_width.inc.h"
 #undef INLAY_FAMILY
 
+/* Do four channels go together, floats of a unit that has no vectors? Where a row lies is found
+ * once for all of them. */
+#if !INLAY_HAS_4 && (defined __ARM_FP || defined __riscv_flen)
+#define INLAY_POOL_FOUR 1
+#else
+#define INLAY_POOL_FOUR 0
+#endif
+
+#if INLAY_POOL_FOUR
+/* Four channels of some taps of a row of the window, `step` floats apart. */
+INLAY_INLINE void inlay_pool_four_taps(float *v, const float *x, ptrdiff_t step,
+                                       int32_t taps, const int mean)
+{
+    int32_t k;
+    int i;
+    for (k = 0; k < taps; k++, x += step) {
+        INLAY_UNROLL
+        for (i = 0; i < 4; i++)
+            v[i] = mean ? v[i] + x[i] : inlay_max1(v[i], x[i]);
+    }
+}
+
+/* The sums, or the maxima, of channels [c, c + 4) of a window. */
+INLAY_INLINE void inlay_pool_four_window(void *const *base, const inlay_step *s,
+                                         const inlay_window *w, float *v,
+                                         int32_t c, const int mean)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const ptrdiff_t pix = s->ref[1].pix;
+    const ptrdiff_t first = w->first_col * pix + c;
+    int32_t d, h;
+    for (d = 0; d < w->nd; d++)
+        for (h = 0; h < w->nh; h++) {
+            const int32_t r = inlay_window_row(p, w, d, h);
+            const float *x = (const float *)inlay_row(base, s, 1, r);
+            inlay_pool_four_taps(v, x + first, p->dw * pix, w->nw, mean);
+        }
+}
+
+/* The same as inlay_pool1(), four channels at a time. */
+INLAY_INLINE int32_t inlay_pool_four(void *const *base, const inlay_step *s,
+                                     const inlay_window *w, float *y, int32_t c,
+                                     const int mean)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const float count = w->count ? (float)w->count : 1.0f;
+    const float begin = mean ? 0.0f : -INFINITY;
+    for (; p->channels - c >= 4; c += 4) {
+        float v[4] = { begin, begin, begin, begin };
+        int i;
+        inlay_pool_four_window(base, s, w, v, c, mean);
+        INLAY_UNROLL
+        for (i = 0; i < 4; i++)
+            y[c + i] = mean ? v[i] / count : v[i];
+    }
+    return c;
+}
+#endif
+
 INLAY_INLINE void inlay_pool_channels(void *const *base, const inlay_step *s,
                                       const inlay_window *w, float *y,
                                       const int mean)
@@ -136,6 +195,9 @@ INLAY_INLINE void inlay_pool_channels(void *const *base, const inlay_step *s,
 #endif
 #if INLAY_HAS_4
     c = inlay_pool4(base, s, w, y, c, mean);
+#endif
+#if INLAY_POOL_FOUR
+    c = inlay_pool_four(base, s, w, y, c, mean);
 #endif
     inlay_pool1(base, s, w, y, c, mean);
 }

@@ -134,11 +134,22 @@ enum { INLAY_TILE_MOST = 7 };
 #define INLAY_TILE_P 6
 #elif INLAY_VL == 4
 #define INLAY_TILE_P 3
+#elif defined INLAY_FPU_ARM
+#define INLAY_TILE_P 5
 #elif defined __arm__
 #define INLAY_TILE_P 6
 #else
 #define INLAY_TILE_P 4
 #endif
+#endif
+/* Does one function make tiles of any number of pixels? */
+#ifdef INLAY_FPU_ARM
+#define INLAY_TILE_ARM 1
+#else
+#define INLAY_TILE_ARM 0
+#endif
+#if INLAY_TILE_ARM && INLAY_TILE_P > 5
+#error "INLAY_TILE_P is at most 5 on Arm cores without vectors"
 #endif
 #if INLAY_TILE_P > 7
 #error "INLAY_TILE_P is at most 7"
@@ -153,7 +164,8 @@ enum { INLAY_TILE_MOST = 7 };
 #else
 #define INLAY_TILE_HELD 0
 #endif
-enum { INLAY_TILE_SUMS = (INLAY_TILE_HELD ? 2 : 1) * INLAY_TILE_MOST };
+enum { INLAY_TILE_FULL = INLAY_TILE_ARM ? INLAY_TILE_P : INLAY_TILE_MOST };
+enum { INLAY_TILE_SUMS = (INLAY_TILE_HELD ? 2 : 1) * INLAY_TILE_FULL };
 
 /* Is it two tiles at once? */
 INLAY_INLINE int inlay_is_pair(const inlay_shape shape)
@@ -170,6 +182,10 @@ INLAY_INLINE int inlay_is_pair(const inlay_shape shape)
 #else
 #define INLAY_TILE_ENDS INLAY_END_ALL
 #define INLAY_TILE_SOME 0
+#endif
+/* Channels of a block of packed weights: where it is 4, others have less code of their own. */
+#ifndef INLAY_TILE_WIDTH
+#define INLAY_TILE_WIDTH 16
 #endif
 #ifndef INLAY_TILE_ROWS
 #define INLAY_TILE_ROWS(use)
@@ -282,6 +298,8 @@ static inline int32_t inlay_tile_group(const inlay_tile *t, int32_t channel)
     return 4;
 #else
     const int32_t left = t->channels - channel;
+    if (t->width == 4)
+        return 4;
     if (INLAY_VL == 16 && left >= 61)
         return 64;
     if (INLAY_VL == 16 && left >= 29)

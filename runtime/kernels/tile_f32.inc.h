@@ -8,25 +8,6 @@ INLAY_INLINE void INLAY_W(weights)(INLAY_FLOATS *weight, const float *from,
                                    const inlay_shape shape)
 {
     int v;
-#if INLAY_L == 1 && INLAY_VL == 1 && defined __arm__ && defined __ARM_FP && \
-    defined __GNUC__ && !defined __clang__
-    /* Four adjacent floats by one instruction: gcc takes four, of the 37 in the loop of a tile of
-     * six pixels. */
-    if (shape.vectors == 4) {
-        register float w0 __asm__("s12");
-        register float w1 __asm__("s13");
-        register float w2 __asm__("s14");
-        register float w3 __asm__("s15");
-        __asm__("vldmia %4, {s12-s15}"
-                : "=t"(w0), "=t"(w1), "=t"(w2), "=t"(w3)
-                : "r"(from), "m"(*(const float(*)[4])(const void *)from));
-        weight[0] = w0;
-        weight[1] = w1;
-        weight[2] = w2;
-        weight[3] = w3;
-        return;
-    }
-#endif
     INLAY_UNROLL
     for (v = 0; v < shape.vectors; v++) {
         const int first = v * INLAY_L;
@@ -97,7 +78,9 @@ INLAY_INLINE void INLAY_W(products_beside)(INLAY_FLOATS (*sum)[4],
 }
 #endif
 
-#if INLAY_L == 4 && defined INLAY_HELIUM
+#if INLAY_TILE_ARM
+#include "kernels/tile_arm.inc.h"
+#elif INLAY_L == 4 && defined INLAY_HELIUM
 /* Adds the products of `taps` adjacent floats of each pixel. A number in a register of integers is
  * each lane of a factor. */
 INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
@@ -182,6 +165,9 @@ INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                 ptrdiff_t at, const float *weights,
                                 const inlay_shape shape)
 {
+#if INLAY_TILE_ARM
+    inlay_arm_rows(t, sum, at, weights, shape);
+#else
     const ptrdiff_t xs = t->xs;
     ptrdiff_t offset[INLAY_TILE_SUMS];
     int p;
@@ -189,6 +175,7 @@ INLAY_INLINE void INLAY_W(rows)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
     for (p = 0; p < shape.pixels; p++)
         offset[p] = p * xs;
     INLAY_W(window_rows)(t, sum, at, offset, weights, shape);
+#endif
 }
 
 /* The floats that rows h and so on of a window hold together for all pixels of a tile, each row a
@@ -397,6 +384,9 @@ INLAY_INLINE void INLAY_W(finish_part)(const inlay_tile *t,
 INLAY_INLINE void INLAY_W(load_sums)(INLAY_FLOATS (*sum)[4], const float *from,
                                      const inlay_shape shape)
 {
+#if INLAY_TILE_ARM
+    memcpy(sum, from, (size_t)shape.pixels * sizeof *sum);
+#else
     int p, v;
     INLAY_UNROLL
     for (p = 0; p < shape.pixels; p++) {
@@ -404,11 +394,15 @@ INLAY_INLINE void INLAY_W(load_sums)(INLAY_FLOATS (*sum)[4], const float *from,
         for (v = 0; v < shape.vectors; v++, from += INLAY_L)
             sum[p][v] = INLAY_W(load)(from);
     }
+#endif
 }
 
 INLAY_INLINE void INLAY_W(store_sums)(INLAY_FLOATS (*sum)[4], float *to,
                                       const inlay_shape shape)
 {
+#if INLAY_TILE_ARM
+    memcpy(to, sum, (size_t)shape.pixels * sizeof *sum);
+#else
     int p, v;
     INLAY_UNROLL
     for (p = 0; p < shape.pixels; p++) {
@@ -416,6 +410,7 @@ INLAY_INLINE void INLAY_W(store_sums)(INLAY_FLOATS (*sum)[4], float *to,
         for (v = 0; v < shape.vectors; v++, to += INLAY_L)
             INLAY_W(store)(to, sum[p][v]);
     }
+#endif
 }
 
 /* The taps [tap, tap + run) of the window, of which x has the floats, as far as the panel holds
@@ -439,6 +434,9 @@ INLAY_INLINE void INLAY_W(panel_rows)(const inlay_tile *t, const inlay_group *g,
                                       INLAY_FLOATS (*sum)[4], ptrdiff_t at,
                                       ptrdiff_t tap, const inlay_shape shape)
 {
+#if INLAY_TILE_ARM
+    inlay_arm_panel_rows(t, g, sum, at, tap, shape);
+#else
     int32_t slot = t->slot;
     ptrdiff_t offset[INLAY_TILE_MOST];
     int32_t d, h, i;
@@ -460,6 +458,7 @@ INLAY_INLINE void INLAY_W(panel_rows)(const inlay_tile *t, const inlay_group *g,
             }
         }
     }
+#endif
 }
 
 /* The same as steps(). */
@@ -503,6 +502,10 @@ INLAY_INLINE void INLAY_W(window)(const inlay_tile *t, const inlay_tiles *call,
 INLAY_INLINE void INLAY_W(clear)(INLAY_FLOATS (*sum)[4],
                                  const inlay_shape shape)
 {
+#if INLAY_TILE_ARM
+    (void)shape;
+    inlay_arm_clear(sum[0]);
+#else
     int p, v;
     INLAY_UNROLL
     for (p = 0; p < shape.pixels; p++) {
@@ -510,6 +513,7 @@ INLAY_INLINE void INLAY_W(clear)(INLAY_FLOATS (*sum)[4],
         for (v = 0; v < shape.vectors; v++)
             sum[p][v] = INLAY_W(splat)(0.0f);
     }
+#endif
 }
 
 /* Zeros, or what the panel before this one left. */
@@ -526,11 +530,15 @@ INLAY_INLINE void INLAY_W(end)(const inlay_tile *t, const inlay_group *g,
                                INLAY_FLOATS (*sum)[4], float *y, const float *q,
                                const inlay_shape shape)
 {
+#if INLAY_TILE_ARM
+    inlay_arm_end(t, g, sum[0], y, q, shape.pixels);
+#else
     INLAY_W(add_bias)(sum, g->bias, shape);
     if (g->part && shape.ends & INLAY_END_PART)
         INLAY_W(finish_part)(t, sum, y, q, g->part, shape);
     else
         INLAY_W(finish)(t, sum, y, q, shape);
+#endif
 }
 
 /* A tile, or a pair, of which pixel 0 begins at `at`. */
@@ -599,4 +607,16 @@ INLAY_INLINE void INLAY_W(tiles_of)(const inlay_tile *t,
         INLAY_W(tiles)(t, call, g, shape);
     else
         INLAY_W(tile)(t, call, g, call->at, g->y, g->q, shape);
+}
+
+/* One function for tiles of any number of pixels; 0: there is none. */
+INLAY_INLINE int INLAY_W(tiles_any)(const inlay_tile *t,
+                                    const inlay_tiles *call,
+                                    const inlay_group *g, inlay_shape shape)
+{
+    if (!INLAY_TILE_ARM || inlay_walk_is_steps(shape.walk))
+        return 0;
+    shape.pixels = call->pixels;
+    INLAY_W(tiles_of)(t, call, g, shape);
+    return 1;
 }

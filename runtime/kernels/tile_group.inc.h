@@ -8,13 +8,11 @@
 INLAY_APART void INLAY_GROUP(const inlay_tile *t, const inlay_tiles *call,
                              const inlay_group *g)
 {
-    inlay_shape shape;
-    shape.walk = INLAY_WALK;
-    shape.uses = INLAY_USES;
-    shape.vectors = INLAY_VECTORS;
-    shape.width = INLAY_TAP_STEP;
-    shape.block = INLAY_BLOCK_STEP;
-    shape.ends = INLAY_ENDS;
+    inlay_shape shape = { INLAY_WALK,    INLAY_USES,     1,
+                          INLAY_VECTORS, INLAY_TAP_STEP, INLAY_BLOCK_STEP,
+                          INLAY_ENDS };
+    if (INLAY_W(tiles_any)(t, call, g, shape))
+        return;
     switch (call->pixels) {
     case 1:
         shape.ends = INLAY_ENDS_1;

@@ -49,9 +49,10 @@
 #endif
 
 /* The 32 registers s0 to s31 and one rounding for a product and a sum, but no vectors: code that
- * names them. */
+ * names them, and takes more registers than are free where nothing is optimized. */
 #if defined __arm__ && defined __ARM_FEATURE_FMA && defined __ARM_FP
-#if !INLAY_HAS_4 && defined __GNUC__ && !defined __clang__
+#if !INLAY_HAS_4 && defined __GNUC__ && !defined __clang__ && \
+    defined __OPTIMIZE__
 #define INLAY_FPU_ARM 1
 #endif
 #endif

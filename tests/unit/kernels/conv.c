@@ -154,7 +154,7 @@ static Case random_case(Kind kind)
                           : 1 + (int32_t)rnd(3);
     p->ic = depthwise ? 1 : 1 + (int32_t)rnd(9);
     p->oc = depthwise ? 1 : 1 + (int32_t)rnd(rnd(2) ? 150 : 20);
-    p->width = rnd(2) && INLAY_VL == 1 ? 4 : 16;
+    p->width = rnd(2) ? 4 : 16;
     p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SWISH;
     fill(&t);
     return t;

@@ -158,7 +158,7 @@ static Case random_case(Form form)
     p->groups = rnd(3) ? 1 : 1 + (int32_t)rnd(3);
     p->ic = 1 + (int32_t)rnd(rnd(2) ? INPUTS : 7);
     p->oc = 1 + (int32_t)rnd(rnd(2) ? CHANNELS : 20);
-    p->width = rnd(2) && INLAY_VL == 1 ? 4 : 16;
+    p->width = rnd(2) ? 4 : 16;
     p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SWISH;
     p->a = -0.5f, p->b = 0.75f;
     p->clamp = p->act ? 0 : (int32_t)rnd(4);
