@@ -32,8 +32,10 @@ static void other_axis(const Recipe *recipe, int axis, int64_t dim,
 
 static bool has_dims(const Recipe *recipe, int rank, const int64_t *dims)
 {
-    const size_t bytes = (size_t)rank * sizeof *dims;
-    return rank == recipe->rank && !memcmp(dims, recipe->dim, bytes);
+    bool same = rank == recipe->rank;
+    for (int a = 0; same && a < rank; a++)
+        same = dims[a] == recipe->dim[a];
+    return same;
 }
 
 /* A form to rewrite whose axis is one factor, *k; spilled where it is not. */
