@@ -107,6 +107,14 @@ INLAY_INLINE void inlay_qfour_store(const inlay_qpack *pack,
         inlay_qpiece(four->y[3], four->n[3], _mm512_extracti32x4_epi32(all, 3));
 }
 #else
+INLAY_INLINE void inlay_qpiece(uint8_t *y, int32_t n, const uint8_t *byte)
+{
+    if (n >= INLAY_QL)
+        memcpy(y, byte, INLAY_QL);
+    else
+        memcpy(y, byte, (size_t)n);
+}
+
 INLAY_INLINE void inlay_qfour_store(const inlay_qpack *pack,
                                     const inlay_qfour *four, int count)
 {
@@ -115,12 +123,9 @@ INLAY_INLINE void inlay_qfour_store(const inlay_qpack *pack,
     int k;
     memcpy(byte, &all, sizeof byte);
     INLAY_UNROLL
-    for (k = 0; k < count; k++) {
-        if (four->n[k] >= INLAY_QL)
-            memcpy(four->y[k], byte + k * INLAY_QL, INLAY_QL);
-        else
-            memcpy(four->y[k], byte + k * INLAY_QL, (size_t)four->n[k]);
-    }
+    for (k = 0; k < 4; k++)
+        if (k < count)
+            inlay_qpiece(four->y[k], four->n[k], byte + k * INLAY_QL);
 }
 #endif
 
