@@ -32,12 +32,13 @@ typedef struct Item {
     bool kept;
     /* lies in a caller's output buffer: takes no room, but is made and read like the others */
     bool outside;
-    /* some operand does not see all its rows: it cannot be a ring */
+    /* some operand does not see its rows, from the first on, or does not make all: it cannot be a
+     * ring */
     bool whole;
-    bool
-        fixed; /* read and written by one step, or a state: stays where it is */
-    bool
-        looped; /* alive over a loop: stays where it is as long as steps jump */
+    /* read and written by one step, or a state: stays where it is */
+    bool fixed;
+    /* alive over a loop: stays where it is as long as steps jump */
+    bool looped;
     /* a step makes its result of this item element by element, and in a stream may make it in the
      * item's place: 1 + that step, 0: none does */
     int32_t lent;
