@@ -326,6 +326,8 @@ static const OptionRow options[] = {
     FLAG("quiet", 'q', ON(COMPILE), quiet, "print no summary"),
     FLAG("stats", 0, ON(COMPILE) | ON(ANALYZE), stats,
          "print memory, bytes moved and time per stage"),
+    FLAG("advice", 0, ON(COMPILE) | ON(ANALYZE), advice,
+         "other options are tried, and what each would save is said"),
     FLAG("csv", 0, ON(COMPILE) | ON(ANALYZE), csv,
          "the arena's map in MiniMalloc's form: analyze prints it, compile "
          "writes NAME.csv"),

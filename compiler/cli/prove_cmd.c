@@ -304,13 +304,12 @@ typedef struct LengthProof {
     int32_t variant;
     int32_t first; /* the combination that the variant's plan is of */
     Lead *lead;
-    LengthCompile *one; /* under way */
+    Recompile *one; /* under way */
 } LengthProof;
 
-static LengthCompile *open_at(const LengthProof *proof, int32_t combination)
+static Recompile *open_at(const LengthProof *proof, int32_t combination)
 {
-    LengthCompile *one =
-        lengths_open(proof->compile, combination, STAGE_PASSES);
+    Recompile *one = lengths_open(proof->compile, combination, STAGE_PASSES);
     const LowerOptions options = lower_options(proof->claim, true);
     one->compile.program = lower_graph(one->compile.graph, &options);
     return one;
@@ -336,7 +335,7 @@ static void prove_combination(LengthProof *proof, int32_t combination)
     Diag inner = { .out = diag_now->out };
     proof->one = open_at(proof, combination);
     const Status status = protect(&inner, prove_member, proof);
-    lengths_close(proof->compile, proof->one);
+    recompile_close(proof->compile, proof->one);
     if (!status)
         return;
     note_at(proof->loc, "this is at %s",
@@ -401,10 +400,10 @@ static void prove_variant(LengthProof *proof)
         return;
     }
     Diag inner = { .out = diag_now->out };
-    LengthCompile *one = open_at(proof, first);
+    Recompile *one = open_at(proof, first);
     proof->one = one;
     const Status status = protect(&inner, prove_members, proof);
-    lengths_close(proof->compile, one);
+    recompile_close(proof->compile, one);
     if (status)
         fail_now(status);
 }

@@ -203,7 +203,7 @@ static void run_model(Compile *compile)
 
 static void run_one(void *context)
 {
-    LengthCompile *one = context;
+    Recompile *one = context;
     run_model(&one->compile);
 }
 
@@ -215,10 +215,10 @@ void cmd_run(Compile *compile)
         run_model(compile);
         return;
     }
-    LengthCompile *one = run_lengths(compile, input_files(compile));
+    Recompile *one = run_lengths(compile, input_files(compile));
     Diag inner = { .out = diag_now->out };
     const Status status = protect(&inner, run_one, one);
-    run_lengths_close(compile, one);
+    run_recompile_close(compile, one);
     if (status)
         fail_now(status);
 }
@@ -258,7 +258,7 @@ static void run_set(void *context)
 static bool compare_set(Compile *compile, const char *const *in,
                         const char *const *want)
 {
-    LengthCompile *one = run_lengths(compile, in);
+    Recompile *one = run_lengths(compile, in);
     TestSet set = {
         .compile = one ? &one->compile : compile,
         .in = in,
@@ -266,7 +266,7 @@ static bool compare_set(Compile *compile, const char *const *in,
     };
     Diag inner = { .out = diag_now->out };
     const Status status = protect(&inner, run_set, &set);
-    run_lengths_close(compile, one);
+    run_recompile_close(compile, one);
     if (status)
         fail_now(status);
     return set.right;

@@ -91,7 +91,7 @@ static int32_t combination_of(const Finder *finder)
     return combination;
 }
 
-LengthCompile *run_lengths(Compile *compile, const char *const *file)
+Recompile *run_lengths(Compile *compile, const char *const *file)
 {
     const Graph *graph = compile->graph;
     const Tensors inputs = { .at = graph->input.at, .n = graph->input.n };
@@ -106,16 +106,16 @@ LengthCompile *run_lengths(Compile *compile, const char *const *file)
         if (values_shape(compile, &inputs, file, i, &shape, &place))
             take_shape(&finder, place, inputs.at[i], &shape);
     }
-    LengthCompile *one =
+    Recompile *one =
         lengths_open(compile, combination_of(&finder), STAGE_LAYOUT);
     one->compile.results = compile->results;
     return one;
 }
 
-void run_lengths_close(Compile *compile, LengthCompile *one)
+void run_recompile_close(Compile *compile, Recompile *one)
 {
     if (!one)
         return;
     compile->results = one->compile.results;
-    lengths_close(compile, one);
+    recompile_close(compile, one);
 }

@@ -8,7 +8,7 @@
 /* Of a model that was read: the same for the lengths of the files, ready to run, which prints where
  * the given one does; to be closed. NULL: it has no such lengths. Fails with 65 where the files
  * disagree with each other or with the bounds. */
-LengthCompile *run_lengths(Compile *compile, const char *const *file);
-void run_lengths_close(Compile *compile, LengthCompile *one);
+Recompile *run_lengths(Compile *compile, const char *const *file);
+void run_recompile_close(Compile *compile, Recompile *one);
 
 #endif

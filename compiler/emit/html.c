@@ -95,6 +95,7 @@ Text html_report(const Program *program, const char *name)
         { "map", map },
         { "legend", html_legend(&html) },
         { "peak", html_peak(&html) },
+        { "advice", html_advice(&html) },
         { "curve", html_curve(&html) },
         { "streams", html_streams(&html) },
         { "steps", html_steps(&html) },

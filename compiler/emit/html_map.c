@@ -217,19 +217,6 @@ Text html_legend(Html *html)
 
 /* ---- the peak ---- */
 
-static void put_advice(Text *text, const Peak *peak)
-{
-    if (!peak->advice.n)
-        return;
-    text_put(text, "<p>What would make it smaller:</p>\n<ul>\n");
-    for (size_t i = 0; i < peak->advice.n; i++) {
-        text_put(text, "<li>");
-        html_put_cut(text, peak->advice.at[i], MOST_ADVICE);
-        text_put(text, "\n");
-    }
-    text_put(text, "</ul>\n");
-}
-
 static void put_alive(Text *text, const Html *html)
 {
     const Peak *peak = &html->peak;
@@ -263,7 +250,6 @@ Text html_peak(const Html *html)
     if (several)
         text_print(&text, " to %d, which run row by row", last);
     text_print(&text, ": %s.</p>\n", html_number(html->arena, peak->bytes));
-    put_advice(&text, peak);
     put_alive(&text, html);
     return text;
 }

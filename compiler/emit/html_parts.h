@@ -7,7 +7,7 @@
 #include "emit/text.h"
 #include "ir/program.h"
 
-enum { MOST_NAME = 60, MOST_ADVICE = 200, COLOURS = 10 };
+enum { MOST_NAME = 60, MOST_OPTIONS = 300, COLOURS = 10 };
 
 typedef struct Html {
     Arena *arena;
@@ -35,6 +35,9 @@ Text html_ram(const Html *html);
 Text html_map(Html *html);
 Text html_legend(Html *html);
 Text html_peak(const Html *html);
+/* What other options save. */
+Text html_advice(const Html *html);
+/* Arena against work, drawn and as a table. */
 Text html_curve(const Html *html);
 Text html_streams(const Html *html);
 Text html_steps(const Html *html);

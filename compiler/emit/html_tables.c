@@ -1,36 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tables of the page: arena against work, streams, steps, inputs and results. */
+ * Tables of the page: advice, streams, steps, inputs and results. */
 #include "emit/html_parts.h"
 
 #include <inttypes.h>
 
-/* ---- tables ---- */
+#include "ir/ram.h"
 
-Text html_curve(const Html *html)
+/* ---- what other options save ---- */
+
+static void put_alternative(const Html *html, Text *text,
+                            const Alternative *found, const RamUse *use)
+{
+    const int64_t macs = program_macs(html->program);
+    text_put(text, "<tr><td><code>");
+    html_put_cut(text, found->options, MOST_OPTIONS);
+    text_print(text, "</code><td class=\"n\">%s<td class=\"n\">-%s",
+               html_number(html->arena, found->ram),
+               html_number(html->arena, use->total - found->ram));
+    text_print(text, "<td class=\"n\">%s<td class=\"n\">",
+               html_number(html->arena, found->arena));
+    if (macs)
+        text_print(text, "%.3fx", (double)found->macs / (double)macs);
+    text_put(text, "\n");
+}
+
+Text html_advice(const Html *html)
 {
     Text text = text_new(html->arena);
-    const Plan *plan = &html->program->plan;
-    if (!plan->curve.n)
+    const Advice *advice = html->program->advice;
+    if (!advice) {
+        text_put(&text, "<p class=\"soft\"><code>--advice</code> tries what "
+                        "would save RAM, and draws arena against work.</p>\n");
         return text;
-    text_put(&text,
-             "<section>\n<h2>Arena against work</h2>\n<div "
-             "class=\"wide\"><table><thead><tr><th><th "
-             "class=\"n\">bytes of arena<th class=\"n\">MACs"
-             "<th class=\"n\">steps<th class=\"n\">of them row by row<th "
-             "class=\"n\">strips</thead>\n<tbody>\n");
-    for (size_t i = 0; i < plan->curve.n; i++) {
-        const CurvePoint *c = plan->curve.at + i;
-        text_print(&text,
-                   "<tr%s><td>%s<td class=\"n\">%s<td class=\"n\">%.3fx<td "
-                   "class=\"n\">%d<td "
-                   "class=\"n\">%d<td class=\"n\">%d\n",
-                   c->chosen ? " class=\"taken\"" : "",
-                   c->chosen ? "taken" : "", html_number(html->arena, c->arena),
-                   curve_factor(plan, c), c->steps, c->streamed, c->strips);
     }
-    text_put(&text, "</table></div>\n</section>\n");
+    const RamUse use = program_ram(html->program);
+    text_print(&text,
+               "<section>\n<h2>What other options save</h2>\n<p "
+               "class=\"soft\">%d were tried, each by a plan of the model; %s "
+               "of them.</p>\n",
+               advice->tried,
+               advice->found.n ? "these save a hundredth of the RAM or more"
+                               : "no hundredth of the RAM is saved by any");
+    if (advice->found.n)
+        text_put(&text,
+                 "<div class=\"wide\"><table "
+                 "id=\"advice\"><thead><tr><th>option<th class=\"n\">RAM in "
+                 "all<th class=\"n\">of it saved<th class=\"n\">arena<th "
+                 "class=\"n\">MACs</thead>\n<tbody>\n");
+    for (size_t i = 0; i < advice->found.n; i++)
+        put_alternative(html, &text, advice->found.at + i, &use);
+    text_put(&text,
+             advice->found.n ? "</table></div>\n</section>\n" : "</section>\n");
     return text;
 }
+
+/* ---- tables ---- */
 
 Text html_streams(const Html *html)
 {

@@ -237,19 +237,28 @@ static json_t *peak_facts(const Program *program)
     const Peak peak = peak_find(program);
     json_t *object = manifest_made(json_object());
     json_t *blocks = manifest_made(json_array());
-    json_t *advice = manifest_made(json_array());
     for (size_t i = 0; i < peak.block.n; i++)
         json_array_append_new(blocks, block_facts(arena, peak.block.at + i));
-    for (size_t i = 0; i < peak.advice.n; i++) {
-        json_t *sentence = manifest_name(arena, peak.advice.at[i]);
-        json_array_append_new(advice, manifest_made(sentence));
-    }
     manifest_set(object, "first_step", json_integer(peak.first));
     manifest_set(object, "end_step", json_integer(peak.end));
     manifest_set(object, "bytes", json_integer(peak.bytes));
     manifest_set(object, "tensors", blocks);
-    manifest_set(object, "advice", advice);
     return object;
+}
+
+static json_t *advice_facts(Arena *arena, const Advice *advice)
+{
+    json_t *list = manifest_made(json_array());
+    for (size_t i = 0; i < advice->found.n; i++) {
+        const Alternative *found = advice->found.at + i;
+        json_t *object = manifest_made(json_object());
+        manifest_set(object, "options", manifest_name(arena, found->options));
+        manifest_set(object, "ram", json_integer(found->ram));
+        manifest_set(object, "arena", json_integer(found->arena));
+        manifest_set(object, "macs", json_integer(found->macs));
+        json_array_append_new(list, object);
+    }
+    return list;
 }
 
 /* Memories instead of one arena. */
@@ -529,6 +538,9 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     manifest_key(manifest, "ram", ram_facts(program));
     manifest_key(manifest, "peak", peak_facts(program));
     put_islands(manifest, program);
+    if (program->advice)
+        manifest_key(manifest, "advice",
+                     advice_facts(graph->arena, program->advice));
     if (plan->curve.n)
         manifest_key(manifest, "curve", curve_facts(plan));
     manifest_key(manifest, "weights", weight_facts(program, facts));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What fills the arena where it is fullest, and what would make it smaller: for reports and a limit
- * that does not hold. */
+ * What fills the arena where it is fullest: for reports and a limit that does not hold. */
 #ifndef INLAY_EMIT_PEAK_H
 #define INLAY_EMIT_PEAK_H
 
@@ -29,12 +28,9 @@ typedef struct Peak {
     VEC(PeakBlock)
     block; /* alive there, largest first; together more than `bytes` where they lie over each other
             */
-    VEC(const char *)
-    advice; /* what would make it smaller, a sentence each, ASCII but for names of the model */
 } Peak;
 
-/* Of a planned program. All of it lives in the program's arena. An arena of 0 bytes: no blocks, no
- * advice. */
+/* Of a planned program. All of it lives in the program's arena. An arena of 0 bytes: no blocks. */
 Peak peak_find(const Program *program);
 /* The first step that writes the block, or NULL. */
 const Step *block_maker(const Program *program, const Block *block);

@@ -227,6 +227,34 @@ static void transformed(Text *text, const Program *program)
                    "--without=winograd\n");
 }
 
+static void put_more_work(Text *text, const Program *program,
+                          const Alternative *found)
+{
+    const int64_t macs = program_macs(program);
+    if (found->macs > macs && macs)
+        text_print(text, "%16s(%.3f of the multiplications)\n", "",
+                   (double)found->macs / (double)macs);
+}
+
+/* What other options save, as they were tried. */
+static void advice(Text *text, const Program *program)
+{
+    const Advice *advice = program->advice;
+    if (!advice)
+        return;
+    text_print(text, "advice    %s of %d other options that were tried\n",
+               advice->found.n ? "RAM in all with those that save some,"
+                               : "none saves RAM,",
+               advice->tried);
+    for (size_t i = 0; i < advice->found.n; i++) {
+        const Alternative *found = advice->found.at + i;
+        text_print(text, "%14" PRId64 "  ", found->ram);
+        text_cut(text, found->options, 62);
+        text_put(text, "\n");
+        put_more_work(text, program, found);
+    }
+}
+
 /* Plans from the cheapest to the smallest; the one taken is marked. */
 static void curve(Text *text, const Plan *plan)
 {
@@ -305,6 +333,7 @@ Text report_text(const Program *program, const char *name)
     if (!program->lengths)
         states(&text, program);
     peak(&text, program);
+    advice(&text, program);
     floats(&text, program);
     transformed(&text, program);
     curve(&text, &program->plan);

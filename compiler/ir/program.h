@@ -247,6 +247,19 @@ typedef struct WeightSlot {
     const Coded *coded; /* NULL: it lies there as it is */
 } WeightSlot;
 
+/* What the model takes when it is compiled with other options: of a plan that was made. */
+typedef struct Alternative {
+    const char *
+        options; /* to be given besides, as words of a shell; text of the model in them */
+    int64_t arena, ram; /* bytes; of RAM as program_ram() counts them */
+    int64_t macs;
+} Alternative;
+
+typedef struct Advice {
+    int tried;
+    VEC(Alternative) found; /* those that take less RAM, the least first */
+} Advice;
+
 /* Steps that a program may take instead of its own. */
 typedef struct Steps {
     VEC(Step *) step;
@@ -288,6 +301,8 @@ typedef struct Program {
     struct Lengths *lengths;
     /* of each step, of a run on the inputs of the self-test; NULL: none was asked for */
     const StepSum *sum;
+    /* NULL: it was not asked for */
+    const Advice *advice;
     Plan plan;
 } Program;
 

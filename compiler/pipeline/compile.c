@@ -13,6 +13,7 @@
 #include "emit/weights.h"
 #include "forms/fetch.h"
 #include "ops/lower_graph.h"
+#include "pipeline/advice.h"
 #include "pipeline/coded.h"
 #include "pipeline/lengths.h"
 #include "pipeline/limits.h"
@@ -110,6 +111,7 @@ void compile_to(Compile *compile, Stage last)
         [STAGE_LOWER] = lower,          /* nodes become steps: kernel calls */
         [STAGE_PLAN] = plan,            /* order, live ranges, offsets */
         [STAGE_CHECK] = check,          /* the plan is replayed and proved */
+        [STAGE_ADVICE] = advise,        /* --advice: other options are tried */
         [STAGE_LAYOUT] = layout,        /* each constant's place in the blob */
         [STAGE_LIMITS] = limit_sizes,   /* --max-arena, --max-weights */
         [STAGE_WRITE] = write_source,   /* C and weights */

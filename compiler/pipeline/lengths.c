@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/json_memory.h"
 #include "emit/weights.h"
 #include "ir/follow.h"
 #include "pipeline/values.h"
@@ -105,38 +104,15 @@ const char **lengths_dims_at(Arena *arena, const Compile *compile,
     return dim.at;
 }
 
-static void lower_one(void *context)
+static Status try_open(Compile *compile, Recompile *one, int32_t combination,
+                       bool quiet)
 {
-    LengthCompile *one = context;
-    one->compile.call->to(&one->compile, one->last);
-}
-
-static Status try_open(Compile *compile, LengthCompile *one,
-                       int32_t combination, bool quiet)
-{
-    Diag diag = { .out = diag_now->out, .quiet = quiet };
-    one->options = *compile->options;
-    one->options.quiet = 1;
-    one->options.hash_model = 0;
-    compile->call->open(&one->compile, &one->options);
+    recompile_open(compile, one, one->last);
     one->compile.apart = true;
     one->compile.kept = compile->kept;
     one->options.dim =
         lengths_dims_at(&one->compile.arena, compile, combination);
-    return protect(&diag, lower_one, one);
-}
-
-static void close_one(void *context)
-{
-    LengthCompile *one = context;
-    one->compile.call->close(&one->compile);
-}
-
-void lengths_close(Compile *compile, LengthCompile *one)
-{
-    Diag diag = { .out = diag_now->out };
-    protect(&diag, close_one, one);
-    json_memory_use(&compile->store.scratch);
+    return recompile_run(one, quiet);
 }
 
 /* ---- constants that are computed when it runs ---- */
@@ -192,7 +168,7 @@ static bool is_of_lengths(const Lengths *lengths, const Tensor *tensor,
 
 typedef struct Keeper {
     Compile *compile;
-    LengthCompile *most, *less;
+    Recompile *most, *less;
     Map *kept;
 } Keeper;
 
@@ -227,13 +203,13 @@ static int32_t one_less(const Lengths *lengths)
 }
 
 /* The model at the greatest lengths, up to a stage; NULL: it does not compile. */
-static LengthCompile *attempt(Compile *compile, int32_t combination, Stage last)
+static Recompile *attempt(Compile *compile, int32_t combination, Stage last)
 {
-    LengthCompile *one = NEW(&compile->arena, LengthCompile);
+    Recompile *one = NEW(&compile->arena, Recompile);
     one->last = last;
     if (!try_open(compile, one, combination, true))
         return one;
-    lengths_close(compile, one);
+    recompile_close(compile, one);
     return NULL;
 }
 
@@ -256,13 +232,13 @@ static const Map *results_kept(Compile *compile)
     if (keeper.most && keeper.less)
         status = protect(&quiet, keep_results, &keeper);
     if (keeper.most)
-        lengths_close(compile, keeper.most);
+        recompile_close(compile, keeper.most);
     if (keeper.less)
-        lengths_close(compile, keeper.less);
+        recompile_close(compile, keeper.less);
     compile->kept = kept;
-    LengthCompile *with = status ? NULL : attempt(compile, last, STAGE_LOWER);
+    Recompile *with = status ? NULL : attempt(compile, last, STAGE_LOWER);
     if (with)
-        lengths_close(compile, with);
+        recompile_close(compile, with);
     else
         *kept = map_new(lengths->arena);
     return kept;
@@ -288,16 +264,16 @@ void lengths_begin(Compile *compile)
         compile->kept = results_kept(compile);
 }
 
-LengthCompile *lengths_open(Compile *compile, int32_t combination, Stage last)
+Recompile *lengths_open(Compile *compile, int32_t combination, Stage last)
 {
-    LengthCompile *one = NEW(&compile->arena, LengthCompile);
+    Recompile *one = NEW(&compile->arena, Recompile);
     one->last = last;
     Status status = try_open(compile, one, combination, true);
     if (!status)
         return one;
-    lengths_close(compile, one);
+    recompile_close(compile, one);
     status = try_open(compile, one, combination, false);
-    lengths_close(compile, one);
+    recompile_close(compile, one);
     note_at((Loc){ .file = compile->options->model, .byte = -1, .node = -1 },
             "this is at %s; bounds that the model allows have no such lengths",
             lengths_text(compile->lengths, combination));

@@ -4,7 +4,7 @@
 #define INLAY_PIPELINE_LENGTHS_H
 
 #include "ir/lengths.h"
-#include "pipeline/state.h"
+#include "pipeline/recompile.h"
 
 /* Before the model is read: symbols with bounds are the compile's, which goes on with the most of
  * each. */
@@ -24,12 +24,6 @@ const char **const *lengths_dims(Compile *compile);
 void lengths_layout(Compile *compile);
 /* Fails with the status and, printed, the errors of the model for that combination; else
  * the compile, open, `last` its last stage: to be closed. */
-typedef struct LengthCompile {
-    Compile compile;
-    Options options;
-    Stage last;
-} LengthCompile;
-LengthCompile *lengths_open(Compile *compile, int32_t combination, Stage last);
-void lengths_close(Compile *compile, LengthCompile *one);
+Recompile *lengths_open(Compile *compile, int32_t combination, Stage last);
 
 #endif

@@ -138,8 +138,7 @@ static void keep(Lengths *lengths, Variant *variant, int32_t combination,
 }
 
 /* Of the variants the one that it can follow, the newest first; false: of none. */
-static bool follow_any(Pursuit *pursuit, int32_t combination,
-                       LengthCompile *one)
+static bool follow_any(Pursuit *pursuit, int32_t combination, Recompile *one)
 {
     Lengths *lengths = pursuit->compile->lengths;
     Program *program = one->compile.program;
@@ -178,9 +177,9 @@ static void begin_variant(Pursuit *pursuit, int32_t combination)
 
 static void follow_one(void *context, Pursuit *pursuit, int32_t combination)
 {
-    LengthCompile *one = context;
+    Recompile *one = context;
     const bool follows = follow_any(pursuit, combination, one);
-    lengths_close(pursuit->compile, one);
+    recompile_close(pursuit->compile, one);
     if (!follows)
         begin_variant(pursuit, combination);
 }
@@ -196,7 +195,7 @@ static bool follow_all(Compile *compile)
     add_variant(&pursuit, compile->program, combination);
     keep(lengths, lengths->variant.at[0], combination, compile->program, &none);
     while (combination-- > 0 && !pursuit.objected) {
-        LengthCompile *one = lengths_open(compile, combination, STAGE_LOWER);
+        Recompile *one = lengths_open(compile, combination, STAGE_LOWER);
         follow_one(one, &pursuit, combination);
     }
     return !pursuit.objected;

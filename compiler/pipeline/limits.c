@@ -49,8 +49,8 @@ static _Noreturn void fail_arena_limit(Compile *compile, long long limit)
     const Text blocks = peak_text(&compile->arena, &peak, PEAK_BLOCKS);
     fail_at(STATUS_LIMIT, LOC_NONE,
             arena_printf(&compile->arena,
-                         "the tensors at the peak, and what would make it "
-                         "smaller:\n%s",
+                         "the tensors at the peak (analyze --advice tries what "
+                         "would save memory):\n%s",
                          blocks.at),
             "the smallest arena found is %" PRId64
             " bytes (lower bound %" PRId64 "), the limit is %lld",

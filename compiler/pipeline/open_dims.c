@@ -230,23 +230,10 @@ static void add_input(Report *report, const Tensor *input)
         VEC_PUSH(report->arena, &report->unnamed, input);
 }
 
-/* A word as a shell takes it. */
 static void put_word(Text *text, const char *word)
 {
-    bool plain = *word != 0;
-    for (const char *letter = word; *letter; letter++)
-        plain = plain &&
-                (isalnum((unsigned char)*letter) || strchr("_-./=:,", *letter));
     text_put(text, " ");
-    if (plain) {
-        text_put(text, word);
-        return;
-    }
-    text_put(text, "'");
-    for (const char *letter = word; *letter; letter++)
-        text_add(text, *letter == '\'' ? "'\\''" : letter,
-                 *letter == '\'' ? 4 : 1);
-    text_put(text, "'");
+    text_put(text, value_shell_word(text->arena, word));
 }
 
 /* The command again, with what it lacks. */

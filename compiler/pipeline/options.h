@@ -87,6 +87,7 @@ typedef struct Options {
     int quiet;
     int initializers;
     int no_external;
+    int advice;
     int csv;
     int npy;
     int html;

@@ -14,6 +14,7 @@ typedef enum Stage {
     STAGE_LOWER,
     STAGE_PLAN,
     STAGE_CHECK,
+    STAGE_ADVICE,
     STAGE_LAYOUT,
     STAGE_LIMITS,
     STAGE_WRITE,

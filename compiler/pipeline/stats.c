@@ -21,6 +21,7 @@ static const StageText texts[STAGES] = {
     [STAGE_LOWER] = { "lower", "choosing kernels" },
     [STAGE_PLAN] = { "plan", "planning" },
     [STAGE_CHECK] = { "check", "proving the plan" },
+    [STAGE_ADVICE] = { "advice", "trying other options" },
     [STAGE_LAYOUT] = { "layout", "laying out the weights" },
     [STAGE_LIMITS] = { "limits", "comparing sizes with limits" },
     [STAGE_WRITE] = { "write", "writing the code and the weights" },

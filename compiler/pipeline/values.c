@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipeline/values.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,6 +23,23 @@ const char *value_divide(Arena *arena, const char *text, char **name)
                 text);
     *name = arena_text(arena, text, (size_t)(equals - text));
     return equals + 1;
+}
+
+const char *value_shell_word(Arena *arena, const char *word)
+{
+    Text text = text_new(arena);
+    bool plain = *word != 0;
+    for (const char *letter = word; *letter; letter++)
+        plain = plain &&
+                (isalnum((unsigned char)*letter) || strchr("_-./=:,", *letter));
+    if (plain)
+        return word;
+    text_put(&text, "'");
+    for (const char *letter = word; *letter; letter++)
+        text_add(&text, *letter == '\'' ? "'\\''" : letter,
+                 *letter == '\'' ? 4 : 1);
+    text_put(&text, "'");
+    return text.at;
 }
 
 /* Returns what follows it. */

@@ -7,6 +7,8 @@
 
 /* "NAME=VALUE": the last '=' divides, as names may hold one. Returns the value. */
 const char *value_divide(Arena *arena, const char *text, char **name);
+/* A word as a shell takes it: in quotes where it has letters that mean something there. */
+const char *value_shell_word(Arena *arena, const char *word);
 /* 1x3x224x224, or "scalar". */
 Shape value_read_shape(const char *text);
 /* The same again as text, with N for what is open. */

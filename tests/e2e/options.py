@@ -346,6 +346,7 @@ EXPERIMENTS = {
     'resident': lambda b, c: (b.words(c) + streamed(c) + ['--window', '64'], ['--resident', '1M']),
     'slots': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--slots']),
     'update': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--update', 'fence']),
+    'advice': always(['--advice']),
     'csv': always(['--csv']),
     'html': always(['--html']),
     'json': proof,

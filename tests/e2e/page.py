@@ -23,7 +23,7 @@ addEventListener('load', () => {
   const key = (where, name) => where.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true }));
   said.inner = innerWidth;
   said.scroll = document.documentElement.scrollWidth;
-  said.boxes = Object.fromEntries(['map', 'live', 'ram', 'flash'].map(id => [id, box(id)]));
+  said.boxes = Object.fromEntries(['map', 'live', 'ram', 'flash', 'curve'].filter($).map(id => [id, box(id)]));
   said.ground = getComputedStyle(document.body).backgroundColor;
   said.blocks = blocks.map(b => [b.first, b.end, b.bytes, b.by, b.readers]);
   said.who = blocks.map(b => { b.r.dispatchEvent(new MouseEvent('click', { bubbles: true })); return [who.textContent, [...document.querySelectorAll('#steps tr.made, #steps tr.read')].map(r => r.rowIndex - 1)]; });
@@ -41,6 +41,7 @@ addEventListener('load', () => {
   said.ram = ram.reduce((a, b) => a + b, 0);
   said.area = flash.reduce((a, r) => a + r.width.baseVal.value * r.height.baseVal.value, 0);
   said.tiles = flash.map(r => [r.textContent, r.classList.contains('twice')]);
+  said.curve = [...document.querySelectorAll('#curve circle')].map(c => [c.cx.baseVal.value, c.cy.baseVal.value, c.classList.contains('taken'), c.textContent]);
   document.getElementById('probe').textContent = JSON.stringify(said);
 });
 </script>
@@ -88,13 +89,13 @@ def probed(work, page, *flags, width=1000):
 
 def check_widths(t, work, page):
     """Nothing is cut off at the right; wide tables scroll by themselves."""
-    said = None
+    said, page_name = None, os.path.basename(os.path.dirname(page))
     for width in WIDTHS:
         said = probed(work, page, width=width)
         fits = said and said['inner'] == width and said['scroll'] <= width
-        t.ok('%d pixels wide: all of it is in view' % width, fits, said and (said['inner'], said['scroll']))
+        t.ok('%s, %d pixels wide: all of it is in view' % (page_name, width), fits, said and (said['inner'], said['scroll']))
         seen = said and all(0 <= left < right <= width and w > width / 2 and h > 15 for left, right, w, h in said['boxes'].values())
-        t.ok('%d pixels wide: each picture has its room' % width, seen, said and said['boxes'])
+        t.ok('%s, %d pixels wide: each picture has its room' % (page_name, width), seen, said and said['boxes'])
     return said
 
 
@@ -118,6 +119,15 @@ def check_use(t, said, manifest):
     t.ok('keys on the map: a step on, a block that is alive, none', said['step'] == 1 and said['down'] and said['down'][0] <= 1 < said['down'][1] and said['none'] == '', said)
     t.ok('Enter on a line of what is alive', said['entered'] == said['least'], said)
     t.ok('the bar is all RAM', said['ram'] == manifest['ram']['total'], (said['ram'], manifest['ram']))
+
+
+def check_curve(t, said, manifest):
+    """A point for each plan: the more work, the further to the right, the more bytes, the higher."""
+    points, plans = said['curve'], manifest['curve']
+    taken = [i for i, p in enumerate(points) if p[2]]
+    t.ok('the curve: a point for each plan, with its bytes', len(points) > 1 and [p[3].split(' ')[0] for p in points] == ['{:,}'.format(c['arena']) for c in plans], points)
+    t.ok('the curve: the plan that was taken', taken == [i for i, c in enumerate(plans) if c.get('chosen')], points)
+    t.ok('the curve: bytes upwards, work to the right', all(a[0] <= b[0] and a[1] < b[1] for a, b in zip(points, points[1:])), points)
 
 
 def check_flash(t, said, manifest):
@@ -187,12 +197,15 @@ def main():
         digits = os.path.join(o.models, 'digits', 'digits.onnx')
         with open(os.path.join(work, 'equal.onnx'), 'wb') as f:
             f.write(two_equal())
-        plain, streamed = compiled('plain', digits, '--plan=overlap'), compiled('streamed', digits)
+        plain, streamed = compiled('plain', digits, '--plan=overlap'), compiled('streamed', digits, '--advice')
         page, manifest = os.path.join(plain, 'm.html'), json.loads(read(os.path.join(plain, 'm.json')))
         said = check_widths(t, work, page)
         if said:
             check_use(t, said, manifest)
             check_flash(t, said, manifest)
+        said = check_widths(t, work, os.path.join(streamed, 'm.html'))
+        if said:
+            check_curve(t, said, json.loads(read(os.path.join(streamed, 'm.json'))))
         check_equal(t, work, os.path.join(compiled('equal', os.path.join(work, 'equal.onnx')), 'm.html'))
         check_dark(t, work, page)
         check_paper(t, work, page)

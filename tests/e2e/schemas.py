@@ -15,7 +15,7 @@ try:
 except ImportError:
     jsonschema = None
 
-OPTIONS = [[], ['--io=arena'], ['--io=rows'], ['--optimize=speed'], ['--region=a:64K', '--region=b:64K'], ['--target=cortex-m4'], ['--hash-model']]
+OPTIONS = [[], ['--io=arena'], ['--io=rows'], ['--optimize=speed'], ['--region=a:64K', '--region=b:64K'], ['--target=cortex-m4'], ['--hash-model'], ['--advice']]
 
 
 def models(folder, only=None):

@@ -43,6 +43,17 @@ def tracked(root):
     return found
 
 
+# What a clone shows at first sight.
+TOP = {'compiler', 'runtime', 'schemas', 'templates', 'tests', 'models', 'docs', 'LICENSES', 'meson.build', 'meson_options.txt', 'README.md', 'CHANGELOG.md',
+       'CONTRIBUTING.md', 'SECURITY.md', 'inlay-demo', 'inlay-test'}
+
+
+def top_level(files):
+    """Binary files among them."""
+    names = {f.split('/')[0] for f in files}
+    return ['%s does not belong at the top' % name for name in sorted(names - TOP) if not name.startswith('.')]
+
+
 def floors(files):
     bad = []
     for f, text in files.items():
@@ -317,13 +328,15 @@ def tiles_stated(files):
 def main():
     root = os.path.abspath(sys.argv[1])
     files = {}
-    for f in tracked(root):
+    names = tracked(root)
+    for f in names:
         with open(os.path.join(root, f), 'rb') as file:
             data = file.read()
         files[f] = '' if b'\0' in data[:4096] else data.decode('utf8', 'replace')
     files = {f: text for f, text in files.items() if text}
     t = tap.Tap()
     for name, bad in [
+            ('what lies at the top', top_level(names)),
             ('floors of the compiler', floors(files)),
             ('the runtime includes five standard headers', runtime_includes(files)),
             ('licence lines', licences(files)),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The peak of maps made by hand: where it is, what lies there, what is shared, and what would
- * shrink it. */
+ * The peak of maps made by hand: where it is, what lies there, and what is shared. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,8 +98,6 @@ static void fullest_step(void **state)
     const Text t = peak_text(&w.arena, &p, 2);
     assert_non_null(strstr(t.at, "564 bytes in use, step 2"));
     assert_non_null(strstr(t.at, "and 1 more"));
-    assert_non_null(strstr(t.at, "int8: 564 of these bytes"));
-    assert_non_null(strstr(t.at, "last use than step 3 of t1: 200 wait"));
     close_world(&w);
 }
 
@@ -117,10 +114,6 @@ static void shared_bytes(void **state)
     const Peak p = find(&w);
     assert_int_equal(p.first, 1);
     assert_int_equal(p.bytes, 510);
-    bool placed = false;
-    for (size_t i = 0; i < p.advice.n; i++)
-        placed |= strstr(p.advice.at[i], "at most 100 bytes") != NULL;
-    assert_true(placed);
     close_world(&w);
 }
 
@@ -151,7 +144,7 @@ static void nothing(void **state)
     open_world(&w);
     const Peak p = find(&w);
     assert_int_equal(p.bytes, 0);
-    assert_int_equal(p.block.n + p.advice.n, 0);
+    assert_int_equal(p.block.n, 0);
     assert_int_equal(peak_text(&w.arena, &p, 5).n, 0);
     close_world(&w);
 }
