@@ -35,7 +35,7 @@ static bool visit_piece(const char *piece, size_t n, FolderVisit *visit,
                         void *context)
 {
     for (size_t at = 0; at < n;) {
-        const struct dirent64 *d = (const void *)(piece + at);
+        const IoEntry *d = (const void *)(piece + at);
         if (!is_dots(d->d_name) && !visit(context, d->d_name))
             return false;
         at += d->d_reclen;

@@ -4,7 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#else
 #include <sys/syscall.h>
+#endif
 #ifdef SYS_openat2
 #include <linux/openat2.h>
 #endif
@@ -32,6 +37,31 @@ static int open_beneath_system(int folder, const char *path, int flags)
 #endif
 }
 
+#ifdef __APPLE__
+
+/* Of the system's library, which declares it nowhere: readdir() would allocate, and folders are
+ * removed in a handler of signals, too. */
+ssize_t __getdirentries64(int fd, void *to, size_t n, off_t *at);
+
+static ssize_t getdents_system(int fd, void *to, size_t n)
+{
+    off_t at;
+    return __getdirentries64(fd, to, n, &at);
+}
+
+static int exchange_system(int in, const char *a, const char *b)
+{
+    return renameatx_np(in, a, in, b, RENAME_SWAP);
+}
+
+bool io_program(char *to, size_t room)
+{
+    uint32_t length = (uint32_t)room;
+    return !_NSGetExecutablePath(to, &length);
+}
+
+#else
+
 static ssize_t getdents_system(int fd, void *to, size_t n)
 {
     return getdents64(fd, to, n);
@@ -41,6 +71,17 @@ static int exchange_system(int in, const char *a, const char *b)
 {
     return renameat2(in, a, in, b, RENAME_EXCHANGE);
 }
+
+bool io_program(char *to, size_t room)
+{
+    static const char link[] = "/proc/self/exe";
+    if (room < sizeof link)
+        return false;
+    memcpy(to, link, sizeof link);
+    return true;
+}
+
+#endif
 
 const IoCalls io_system = {
     .openat = open_system,

@@ -3,13 +3,13 @@
  * of branch protection (the property is the AND over all objects of a program). */
 #include "emit/elf.h"
 
-#include <elf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/diag.h"
 #include "base/size.h"
+#include "emit/elf_format.h"
 
 enum { DATA_AT = 64, LARGE_SECTION = 0x10000000 };
 #define NEAR_LIMIT \
@@ -25,12 +25,12 @@ struct ElfMachine {
 };
 
 static const ElfMachine machines[] = {
-    { "x86-64", EM_X86_64, 64, 0, 0xc0000002, 3 },   /* IBT, SHSTK */
-    { "aarch64", EM_AARCH64, 64, 0, 0xc0000000, 7 }, /* BTI, PAC, GCS */
-    { "arm", EM_ARM, 32, 0x05000000, 0,
+    { "x86-64", ELF_X86_64, 64, 0, 0xc0000002, 3 },   /* IBT, SHSTK */
+    { "aarch64", ELF_AARCH64, 64, 0, 0xc0000000, 7 }, /* BTI, PAC, GCS */
+    { "arm", ELF_ARM, 32, 0x05000000, 0,
       0 }, /* EABI 5; no float ABI, as there is no code */
-    { "riscv32", EM_RISCV, 32, 0, 0, 0 },
-    { "riscv64", EM_RISCV, 64, 0, 0, 0 },
+    { "riscv32", ELF_RISCV, 32, 0, 0, 0 },
+    { "riscv64", ELF_RISCV, 64, 0, 0, 0 },
 };
 
 static const char *host_name(void)
@@ -58,7 +58,7 @@ const ElfMachine *elf_machine(const char *name)
 
 void elf_check(const ElfMachine *m, uint64_t bytes)
 {
-    if (bytes <= NEAR_LIMIT || m->machine == EM_X86_64)
+    if (bytes <= NEAR_LIMIT || m->machine == ELF_X86_64)
         return;
     fail_at(STATUS_UNSUPPORTED, LOC_NONE, "use --weights=bin and map the file",
             "weights above 2 GiB cannot be linked from an object file on %s",
@@ -87,7 +87,7 @@ typedef struct Object {
     File *file;
     const ElfMachine *m;
     uint64_t at; /* end of what is written */
-    Elf64_Shdr section[SECTIONS];
+    ElfSection64 section[SECTIONS];
     char names[256];
     uint32_t names_n;
 } Object;
@@ -104,18 +104,18 @@ static void name_section(Object *object, int i, const char *name)
 {
     const size_t n = strlen(name) + 1;
     memcpy(object->names + object->names_n, name, n);
-    object->section[i].sh_name = object->names_n;
+    object->section[i].name = object->names_n;
     object->names_n += (uint32_t)n;
 }
 
-static void add_section(Object *object, int i, const char *name, Elf64_Shdr s,
+static void add_section(Object *object, int i, const char *name, ElfSection64 s,
                         const void *bytes, size_t n)
 {
     object->section[i] = s;
     if (*name)
         name_section(object, i, name);
-    object->section[i].sh_offset = put(object, bytes, n, s.sh_addralign);
-    object->section[i].sh_size = n;
+    object->section[i].offset = put(object, bytes, n, s.align);
+    object->section[i].size = n;
 }
 
 /* Words of the note: name size, description size, type, "GNU", then the property, padded to a word
@@ -125,9 +125,7 @@ static void add_note(Object *object)
     const uint32_t note[] = {
         4, 16, 5, 0x00554e47, object->m->property, 4, object->m->features, 0
     };
-    const Elf64_Shdr s = { .sh_type = SHT_NOTE,
-                           .sh_flags = SHF_ALLOC,
-                           .sh_addralign = 8 };
+    const ElfSection64 s = { .type = ELF_NOTE, .flags = ELF_ALLOC, .align = 8 };
     add_section(object, S_NOTE, ".note.gnu.property", s, note, sizeof note);
 }
 
@@ -135,85 +133,83 @@ static void add_symbol(Object *object, const char *symbol, uint64_t bytes)
 {
     char strings[80] = { 0 };
     const int n = snprintf(strings + 1, sizeof strings - 1, "%s", symbol);
-    const unsigned char info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
-    const Elf64_Sym wide[2] = {
-        { 0 },
-        { .st_name = 1, .st_info = info, .st_shndx = S_DATA, .st_size = bytes }
+    const unsigned char info = ELF_GLOBAL_OBJECT;
+    const ElfSymbol64 wide[2] = {
+        { 0 }, { .name = 1, .info = info, .section = S_DATA, .size = bytes }
     };
-    const Elf32_Sym narrow[2] = { { 0 },
-                                  { .st_name = 1,
-                                    .st_info = info,
-                                    .st_shndx = S_DATA,
-                                    .st_size = (Elf32_Word)bytes } };
+    const ElfSymbol32 narrow[2] = {
+        { 0 },
+        { .name = 1, .info = info, .section = S_DATA, .size = (uint32_t)bytes }
+    };
     const bool is_wide = object->m->bits == 64;
     const size_t size = is_wide ? sizeof *wide : sizeof *narrow;
-    const Elf64_Shdr s = { .sh_type = SHT_SYMTAB,
-                           .sh_link = S_STRINGS,
-                           .sh_info = 1,
-                           .sh_addralign = 8,
-                           .sh_entsize = size };
+    const ElfSection64 s = { .type = ELF_SYMTAB,
+                             .link = S_STRINGS,
+                             .info = 1,
+                             .align = 8,
+                             .entry_bytes = size };
     add_section(object, S_SYMBOLS, ".symtab", s,
                 is_wide ? (const void *)wide : narrow, 2 * size);
     add_section(object, S_STRINGS, ".strtab",
-                (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_addralign = 1 },
-                strings, (size_t)n + 2);
+                (ElfSection64){ .type = ELF_STRTAB, .align = 1 }, strings,
+                (size_t)n + 2);
 }
 
 static void add_headers_64(Object *object)
 {
-    Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB,
-                                  EV_CURRENT },
-                     .e_type = ET_REL,
-                     .e_machine = object->m->machine,
-                     .e_version = EV_CURRENT,
-                     .e_flags = object->m->flags,
-                     .e_ehsize = sizeof h,
-                     .e_shentsize = sizeof *object->section,
-                     .e_shnum = SECTIONS,
-                     .e_shstrndx = S_NAMES };
-    h.e_shoff = put(object, object->section, sizeof object->section, 8);
+    ElfHeader64 h = { .ident = { 0x7f, 'E', 'L', 'F', ELF_CLASS_64, ELF_LITTLE,
+                                 ELF_VERSION },
+                      .type = ELF_RELOCATABLE,
+                      .machine = object->m->machine,
+                      .version = ELF_VERSION,
+                      .flags = object->m->flags,
+                      .header_bytes = sizeof h,
+                      .section_bytes = sizeof *object->section,
+                      .section_count = SECTIONS,
+                      .names = S_NAMES };
+    h.sections = put(object, object->section, sizeof object->section, 8);
     file_write(object->file, 0, &h, sizeof h);
 }
 
 static void add_headers_32(Object *object)
 {
-    Elf32_Shdr narrow[SECTIONS];
+    ElfSection32 narrow[SECTIONS];
     for (int i = 0; i < SECTIONS; i++) {
-        const Elf64_Shdr *s = object->section + i;
-        narrow[i] = (Elf32_Shdr){ s->sh_name,
-                                  s->sh_type,
-                                  (Elf32_Word)s->sh_flags,
-                                  0,
-                                  (Elf32_Off)s->sh_offset,
-                                  (Elf32_Word)s->sh_size,
-                                  s->sh_link,
-                                  s->sh_info,
-                                  (Elf32_Word)s->sh_addralign,
-                                  (Elf32_Word)s->sh_entsize };
+        const ElfSection64 *s = object->section + i;
+        narrow[i] = (ElfSection32){ s->name,
+                                    s->type,
+                                    (uint32_t)s->flags,
+                                    0,
+                                    (uint32_t)s->offset,
+                                    (uint32_t)s->size,
+                                    s->link,
+                                    s->info,
+                                    (uint32_t)s->align,
+                                    (uint32_t)s->entry_bytes };
     }
-    Elf32_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB,
-                                  EV_CURRENT },
-                     .e_type = ET_REL,
-                     .e_machine = object->m->machine,
-                     .e_version = EV_CURRENT,
-                     .e_flags = object->m->flags,
-                     .e_ehsize = sizeof h,
-                     .e_shentsize = sizeof *narrow,
-                     .e_shnum = SECTIONS,
-                     .e_shstrndx = S_NAMES };
-    h.e_shoff = (Elf32_Off)put(object, narrow, sizeof narrow, 8);
+    ElfHeader32 h = { .ident = { 0x7f, 'E', 'L', 'F', ELF_CLASS_32, ELF_LITTLE,
+                                 ELF_VERSION },
+                      .type = ELF_RELOCATABLE,
+                      .machine = object->m->machine,
+                      .version = ELF_VERSION,
+                      .flags = object->m->flags,
+                      .header_bytes = sizeof h,
+                      .section_bytes = sizeof *narrow,
+                      .section_count = SECTIONS,
+                      .names = S_NAMES };
+    h.sections = (uint32_t)put(object, narrow, sizeof narrow, 8);
     file_write(object->file, 0, &h, sizeof h);
 }
 
 static void describe_data(Object *object, uint64_t bytes)
 {
     const bool large = bytes > NEAR_LIMIT;
-    object->section[S_DATA] = (Elf64_Shdr){
-        .sh_type = SHT_PROGBITS,
-        .sh_flags = SHF_ALLOC | (large ? LARGE_SECTION : 0),
-        .sh_offset = DATA_AT,
-        .sh_size = bytes,
-        .sh_addralign = 64,
+    object->section[S_DATA] = (ElfSection64){
+        .type = ELF_PROGBITS,
+        .flags = ELF_ALLOC | (large ? LARGE_SECTION : 0),
+        .offset = DATA_AT,
+        .size = bytes,
+        .align = 64,
     };
     name_section(object, S_DATA, large ? ".lrodata" : ".rodata");
 }
@@ -221,18 +217,18 @@ static void describe_data(Object *object, uint64_t bytes)
 /* The last section: the names of all. */
 static void add_names(Object *object)
 {
-    Elf64_Shdr *names = object->section + S_NAMES;
+    ElfSection64 *names = object->section + S_NAMES;
     name_section(object, S_NAMES, ".shstrtab");
-    names->sh_type = SHT_STRTAB;
-    names->sh_addralign = 1;
-    names->sh_size = object->names_n;
-    names->sh_offset = put(object, object->names, object->names_n, 1);
+    names->type = ELF_STRTAB;
+    names->align = 1;
+    names->size = object->names_n;
+    names->offset = put(object, object->names, object->names_n, 1);
 }
 
 void elf_finish(File *file, const ElfMachine *machine, const char *symbol,
                 uint64_t bytes)
 {
-    const Elf64_Shdr text = { .sh_type = SHT_PROGBITS, .sh_addralign = 1 };
+    const ElfSection64 text = { .type = ELF_PROGBITS, .align = 1 };
     Object object = {
         .file = file,
         .m = machine,

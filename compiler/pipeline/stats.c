@@ -79,7 +79,11 @@ static uint64_t peak_resident(void)
         return peak;
     if (getrusage(RUSAGE_SELF, &usage))
         return 0;
+#ifdef __APPLE__
+    return (uint64_t)usage.ru_maxrss;
+#else
     return (uint64_t)usage.ru_maxrss * 1024;
+#endif
 }
 
 /* What a compile took, in bytes. */
