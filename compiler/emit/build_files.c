@@ -21,16 +21,26 @@ enum BuildKind {
     PLATFORMIO,
     ARDUINO,
     RUST,
+    CMSIS_PACK,
     EXAMPLE,
     SELFTEST,
     ALL,
 };
 
 const char *const build_kinds[] = {
-    [SRC] = "src",           [CMAKE] = "cmake",   [MESON] = "meson",
-    [ESP_IDF] = "esp-idf",   [ZEPHYR] = "zephyr", [PLATFORMIO] = "platformio",
-    [ARDUINO] = "arduino",   [RUST] = "rust",     [EXAMPLE] = "example",
-    [SELFTEST] = "selftest", [ALL] = "all",       NULL,
+    [SRC] = "src",
+    [CMAKE] = "cmake",
+    [MESON] = "meson",
+    [ESP_IDF] = "esp-idf",
+    [ZEPHYR] = "zephyr",
+    [PLATFORMIO] = "platformio",
+    [ARDUINO] = "arduino",
+    [RUST] = "rust",
+    [CMSIS_PACK] = "cmsis-pack",
+    [EXAMPLE] = "example",
+    [SELFTEST] = "selftest",
+    [ALL] = "all",
+    NULL,
 };
 
 #define BIT(kind) (1u << (kind))
@@ -114,6 +124,8 @@ static const BuildFile build_files[] = {
       WITH_SLOTS, fill_partitions, false, NULL },
     { "sdkconfig.defaults", "examples/device/esp-idf/sdkconfig.defaults",
       BIT(ESP_IDF), WITH_SLOTS, fill_plain, false, NULL },
+    { "model.pdsc", "Inlay.*.pdsc", BIT(CMSIS_PACK), ALWAYS, fill_pack, false,
+      NULL },
     { "README.md", "README.md", EVERY, ALWAYS, fill_readme, false,
       "group_README.md" },
 };
@@ -172,10 +184,11 @@ static bool is_foreign(const Content *content, Output *output, const char *name,
     return foreign;
 }
 
-static void emit_file(const Content *content, Output *output,
-                      const BuildFile *file, const Filling *filling)
+static void emit_file(const Content *content, const BuildFile *file,
+                      const Filling *filling)
 {
     Arena *arena = content->arena;
+    Output *output = content->output;
     const char *place = place_of(arena, file, filling->model);
     const bool of_many = content->group && file->of_many;
     if (is_foreign(content, output, filling->model, place)) {
@@ -206,6 +219,7 @@ static const char *const kind_conditions[] = {
     [PLATFORMIO] = "MODEL_FOR_PLATFORMIO",
     [ARDUINO] = "MODEL_FOR_ARDUINO",
     [RUST] = "MODEL_FOR_RUST",
+    [CMSIS_PACK] = "MODEL_FOR_CMSIS_PACK",
 };
 
 enum { KINDS = sizeof kind_conditions / sizeof *kind_conditions };
@@ -300,12 +314,16 @@ void build_files_emit(Program *program, Output *output,
         .word = words_of(emitter.arena, name, interface_memory(&emitter)),
         .condition = conditions_of(&golden, kinds),
     };
-    const Content content = { .arena = emitter.arena, .golden = &golden };
+    const Content content = {
+        .arena = emitter.arena,
+        .output = output,
+        .golden = &golden,
+    };
     for (int i = 0; i < FILES; i++)
         if ((build_files[i].kinds & kinds) &&
             is_wanted(&golden, build_files[i].when) &&
             (build_files[i].each || !facts->group))
-            emit_file(&content, output, build_files + i, &filling);
+            emit_file(&content, build_files + i, &filling);
     if (facts->group)
         group_last(facts->group)->has_test = golden.result;
 }
@@ -350,10 +368,14 @@ void build_files_group(const Group *group, Output *output, unsigned asked)
         .word = words_of(group->arena, group->name, "void"),
         .condition = conditions_of_many(group, kinds),
     };
-    const Content content = { .arena = group->arena, .group = group };
+    const Content content = {
+        .arena = group->arena,
+        .output = output,
+        .group = group,
+    };
     for (int i = 0; i < FILES; i++)
         if ((build_files[i].kinds & kinds) && !build_files[i].each &&
             (build_files[i].when == ALWAYS ||
              (build_files[i].when == WITH_TEST && any_test(group))))
-            emit_file(&content, output, build_files + i, &filling);
+            emit_file(&content, build_files + i, &filling);
 }

@@ -2,6 +2,7 @@
 #include "emit/build_fill.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "emit/device.h"
 #include "emit/rust.h"
@@ -99,6 +100,38 @@ Text fill_readme(const Content *content, const Filling *filling,
 {
     const Section sections[] = {
         { "figures", figures_of(content) },
+        { NULL, { 0 } },
+    };
+    return fill_sections(content, filling, file, sections);
+}
+
+static bool has_ending(const char *name, const char *ending)
+{
+    const size_t length = strlen(name);
+    const size_t last = strlen(ending);
+    return length > last && !strcmp(name + length - last, ending);
+}
+
+/* Sources and headers: a description of a pack names each. */
+static Text pack_files(const Content *content)
+{
+    Text text = text_new(content->arena);
+    Written written;
+    for (size_t i = 0; output_written(content->output, i, &written); i++) {
+        const bool source = has_ending(written.name, ".c");
+        if (strncmp(written.name, "src/", 4) ||
+            (!source && !has_ending(written.name, ".h")))
+            continue;
+        text_print(&text, "        <file category=\"%s\" name=\"%s\"/>\n",
+                   source ? "source" : "header", written.name);
+    }
+    return text;
+}
+
+Text fill_pack(const Content *content, const Filling *filling, const char *file)
+{
+    const Section sections[] = {
+        { "files", pack_files(content) },
         { NULL, { 0 } },
     };
     return fill_sections(content, filling, file, sections);

@@ -10,6 +10,7 @@
 /* What the files are of: a model with its test, or several models. */
 typedef struct Content {
     Arena *arena;
+    Output *output;       /* with what was written so far */
     const Golden *golden; /* NULL: of several */
     const Group *group;   /* NULL: of one */
 } Content;
@@ -25,6 +26,7 @@ FillFunction fill_rust;
 FillFunction fill_readme;
 FillFunction fill_cmake;
 FillFunction fill_meson;
+FillFunction fill_pack;
 FillFunction fill_example;
 FillFunction fill_device;
 FillFunction fill_linux;

@@ -13,6 +13,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import host
 import tap
@@ -441,6 +442,23 @@ def avr(c):
     c.judge_text(c.must('simavr', '-m', 'atmega2560', '-f', '16000000', 'avr.elf'))
 
 
+def cmsis_pack(c):
+    """The description names all sources: what it names links for a Cortex-M4, with nothing else."""
+    need('arm-none-eabi-gcc')
+    path = os.path.join(c.folder, 'Inlay.%s.pdsc' % c.name)
+    package = xml.etree.ElementTree.parse(path).getroot()
+    order = ['vendor', 'name', 'description', 'url', 'releases', 'components']
+    assert [e.tag for e in package] == order, 'the schema has them in this order'
+    component = package.find('components/component')
+    assert re.fullmatch(r'\d+\.\d+\.\d+', component.get('Cversion')) and component.get('Cversion') == package.find('releases/release').get('version')
+    files = {kind: [os.path.join(c.folder, e.get('name')) for e in component.findall('files/file') if e.get('category') == kind] for kind in ('source', 'header', 'include', 'doc')}
+    assert all(os.path.exists(f) for group in files.values() for f in group), files
+    assert sorted(files['source'] + files['header']) == sorted(os.path.join(c.folder, 'src', f) for f in os.listdir(os.path.join(c.folder, 'src')) if f.endswith(('.c', '.h')))
+    write(os.path.join(c.work, 'use.c'), GOLDEN_MAIN % (c.name, c.name))
+    c.must('arm-none-eabi-gcc', '-mcpu=cortex-m4', '-mthumb', '-Os', '-Wall', '-Werror', *['-I' + f for f in files['include']], *files['source'], 'use.c',
+           '--specs=nosys.specs', '-Wl,--no-warnings', '-lm', '-o', 'use.elf')
+
+
 def properties(path):
     with open(path) as f:
         return dict(line.rstrip('\n').split('=', 1) for line in f if '=' in line and not line.startswith('#'))
@@ -467,7 +485,7 @@ def metadata(c):
 
 
 # By what runs for the model's second name too; the others take one.
-QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata, esp_idf_device, esp_idf_device_stream]
+QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata, cmsis_pack, esp_idf_device, esp_idf_device_stream]
 REST = [avr, rust_cc, platformio, pico_sdk, zephyr, zephyr_work_queue, zephyr_device, zephyr_device_stream]
 
 
