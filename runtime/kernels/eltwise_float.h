@@ -40,6 +40,25 @@ static inline double inlay_pick_f64(int c, double a, double b)
     return c ? a : b;
 }
 
+/* y[i] = sqrt(x[i]), where y may be x. Of sqrtf() compilers make no vectors: it may set errno. */
+static inline void inlay_roots_f32(float *y, const float *x, int32_t n)
+{
+    int32_t i = 0;
+#if INLAY_VL > 1
+    for (; i + INLAY_VL <= n; i += INLAY_VL)
+        INLAY_V(store)(y + i, INLAY_V(root)(INLAY_V(load)(x + i)));
+#endif
+    for (; i < n; i++)
+        y[i] = sqrtf(x[i]);
+}
+
+static inline void inlay_roots_f64(double *y, const double *x, int32_t n)
+{
+    int32_t i;
+    for (i = 0; i < n; i++)
+        y[i] = sqrt(x[i]);
+}
+
 #define INLAY_FAMILY "eltwise_float.inc.h"
 #include "each_float.inc.h"
 #undef INLAY_FAMILY

@@ -113,9 +113,19 @@ static inline INLAY_T inlay_typed(shrink_of)(INLAY_T x, INLAY_T lambda,
 #define INLAY_FORMULA INLAY_F(rint)(x)
 #include "unary.inc.h"
 
-#define INLAY_NAME inlay_typed(sqrt)
-#define INLAY_FORMULA INLAY_F(sqrt)(x)
-#include "unary.inc.h"
+static inline void inlay_typed(sqrt_n)(void *y, const void *x, int32_t n,
+                                       const inlay_flat_params *p)
+{
+    (void)p;
+    inlay_typed(roots)((INLAY_T *)y, (const INLAY_T *)x, n);
+}
+
+static inline int inlay_typed(sqrt)(void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
+{
+    return inlay_flat(base, s, r0, r1, sizeof(INLAY_T), sizeof(INLAY_T),
+                      inlay_typed(sqrt_n));
+}
 
 #define INLAY_NAME inlay_typed(reciprocal)
 #define INLAY_FORMULA 1 / x

@@ -603,6 +603,12 @@ INLAY_INLINE void INLAY_W(tiles_of)(const inlay_tile *t,
 {
     if (!(shape.uses >> shape.pixels & 1))
         return;
+#if INLAY_L == 4 && INLAY_VL > 1
+    if (inlay_is_few(t, g, shape)) {
+        inlay_few_tiles(t, call, g, shape.pixels);
+        return;
+    }
+#endif
     if (INLAY_VL > 1 && shape.walk == INLAY_WALK_ROWS)
         INLAY_W(tiles)(t, call, g, shape);
     else

@@ -100,15 +100,29 @@ INLAY_INLINE float inlay_fma1(float a, float b, float c)
 #define INLAY_W(name) INLAY_JOIN(inlay_##name, INLAY_L)
 #define INLAY_FLOATS INLAY_W(f)
 
+/* Newer ones have a name for the roots of a vector. */
+#ifdef __clang__
+#if __has_builtin(__builtin_elementwise_sqrt)
+#define INLAY_CLANG_ROOT 1
+#endif
+#endif
+
 /* Each width: a vector of which each float is v, and the functions of gcc that are one
  * instruction. */
+#define INLAY_FOUR(n) n, n + 2, n + 4, n + 6
 #if INLAY_HAS_4
 #define INLAY_L 4
 #define INLAY_REPEAT(v) v, v, v, v
+#define INLAY_EVERY_OTHER(n) INLAY_FOUR(n)
 #ifdef INLAY_HELIUM
 #define INLAY_LARGER(a, b) vpselq_f32(a, b, vcmpgtq_f32(a, b))
 #define INLAY_SMALLER(a, b) vpselq_f32(a, b, vcmpltq_f32(a, b))
 #define INLAY_FUSED(a, b, c) vfmaq_f32(c, a, b)
+#endif
+#if defined __SSE2__
+#define INLAY_ROOT(v) __builtin_ia32_sqrtps(v)
+#elif defined __aarch64__ && !defined __clang__
+#define INLAY_ROOT(v) __builtin_aarch64_sqrtv4sf(v)
 #endif
 #if defined __SSE2__ && !defined __clang__
 #define INLAY_LARGER(a, b) __builtin_ia32_maxps(a, b)
@@ -125,6 +139,8 @@ INLAY_INLINE float inlay_fma1(float a, float b, float c)
 #if INLAY_VL >= 8
 #define INLAY_L 8
 #define INLAY_REPEAT(v) v, v, v, v, v, v, v, v
+#define INLAY_EVERY_OTHER(n) INLAY_FOUR(n), INLAY_FOUR(n + 8)
+#define INLAY_ROOT(v) __builtin_ia32_sqrtps256(v)
 #if !defined __clang__
 #define INLAY_LARGER(a, b) __builtin_ia32_maxps256(a, b)
 #define INLAY_SMALLER(a, b) __builtin_ia32_minps256(a, b)
@@ -138,7 +154,12 @@ INLAY_INLINE float inlay_fma1(float a, float b, float c)
 #if INLAY_VL >= 16
 #define INLAY_L 16
 #define INLAY_REPEAT(v) v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v
-#if !defined __clang__
+#define INLAY_EIGHT(n) INLAY_FOUR(n), INLAY_FOUR(n + 8)
+#define INLAY_EVERY_OTHER(n) INLAY_EIGHT(n), INLAY_EIGHT(n + 16)
+#ifdef __clang__
+#define INLAY_ROOT(v) __builtin_ia32_sqrtps512(v, 4)
+#else
+#define INLAY_ROOT(v) __builtin_ia32_sqrtps512_mask(v, v, -1, 4)
 #define INLAY_LARGER(a, b) __builtin_ia32_maxps512_mask(a, b, b, -1, 4)
 #define INLAY_SMALLER(a, b) __builtin_ia32_minps512_mask(a, b, b, -1, 4)
 #define INLAY_FUSED(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4)

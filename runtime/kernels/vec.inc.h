@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
  * Template of one width of vectors: INLAY_L floats, 4, 8 or 16. INLAY_REPEAT(v): so many v;
- * INLAY_LARGER, INLAY_SMALLER, INLAY_FUSED: instructions, where the machine has them. */
+ * INLAY_EVERY_OTHER(first): as many numbers, each 2 above the one before; INLAY_LARGER,
+ * INLAY_SMALLER, INLAY_FUSED, INLAY_ROOT: instructions, where the machine has them. */
 
 typedef float INLAY_FLOATS __attribute__((vector_size(INLAY_L * 4)));
 typedef float INLAY_W(any)
@@ -52,6 +53,41 @@ INLAY_INLINE INLAY_FLOATS INLAY_W(min)(INLAY_FLOATS hi, INLAY_FLOATS v)
 #endif
 }
 
+/* The square root of each float. */
+INLAY_INLINE INLAY_FLOATS INLAY_W(root)(INLAY_FLOATS v)
+{
+#if defined INLAY_CLANG_ROOT
+    return __builtin_elementwise_sqrt(v);
+#elif defined INLAY_ROOT
+    return INLAY_ROOT(v);
+#else
+    int i;
+    for (i = 0; i < INLAY_L; i++)
+        v[i] = sqrtf(v[i]);
+    return v;
+#endif
+}
+
+/* Of a and b, one behind the other, the floats 0, 2, 4 and so on. */
+INLAY_INLINE INLAY_FLOATS INLAY_W(even)(INLAY_FLOATS a, INLAY_FLOATS b)
+{
+#ifdef __clang__
+    return __builtin_shufflevector(a, b, INLAY_EVERY_OTHER(0));
+#else
+    return __builtin_shuffle(a, b, (INLAY_W(i)){ INLAY_EVERY_OTHER(0) });
+#endif
+}
+
+/* The floats 1, 3, 5 and so on. */
+INLAY_INLINE INLAY_FLOATS INLAY_W(odd)(INLAY_FLOATS a, INLAY_FLOATS b)
+{
+#ifdef __clang__
+    return __builtin_shufflevector(a, b, INLAY_EVERY_OTHER(1));
+#else
+    return __builtin_shuffle(a, b, (INLAY_W(i)){ INLAY_EVERY_OTHER(1) });
+#endif
+}
+
 INLAY_INLINE INLAY_FLOATS INLAY_W(fma)(INLAY_FLOATS a, INLAY_FLOATS b,
                                        INLAY_FLOATS c)
 {
@@ -67,6 +103,8 @@ INLAY_INLINE INLAY_FLOATS INLAY_W(fma)(INLAY_FLOATS a, INLAY_FLOATS b,
 
 #undef INLAY_L
 #undef INLAY_REPEAT
+#undef INLAY_EVERY_OTHER
 #undef INLAY_LARGER
 #undef INLAY_SMALLER
 #undef INLAY_FUSED
+#undef INLAY_ROOT

@@ -129,6 +129,13 @@ static void adjacent_columns(inlay_conv_params *p)
     p->ow = out_size(p->iw, p->kw, p->sw, p->dw, pad, pad);
 }
 
+/* Whole vectors of channels, of which one to three are made behind whole blocks: tile_few.h. */
+static void few_channels(inlay_conv_params *p)
+{
+    p->ic = 16 * (1 + (int32_t)rnd(2));
+    p->oc = 16 * (int32_t)rnd(2) + 1 + (int32_t)rnd(3);
+}
+
 static Case random_case(Kind kind)
 {
     const bool depthwise = kind == DEPTHWISE;
@@ -154,6 +161,8 @@ static Case random_case(Kind kind)
                           : 1 + (int32_t)rnd(3);
     p->ic = depthwise ? 1 : 1 + (int32_t)rnd(9);
     p->oc = depthwise ? 1 : 1 + (int32_t)rnd(rnd(2) ? 150 : 20);
+    if (!depthwise && rnd(3) == 0)
+        few_channels(p);
     p->width = rnd(2) ? 4 : 16;
     p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SWISH;
     fill(&t);

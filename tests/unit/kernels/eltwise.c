@@ -172,6 +172,22 @@ static void on_its_own_operand(void **state)
     }
 }
 
+/* The roots of vectors are those of single numbers, of negative ones too, over the operand. */
+static void roots(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 70; n++) {
+        float *x = rnd_floats((size_t)n);
+        float *want = malloc((size_t)n * sizeof *want);
+        for (int i = 0; i < n; i++)
+            want[i] = sqrtf(x[i]);
+        inlay_roots_f32(x, x, n);
+        for (int i = 0; i < n; i++)
+            assert_true(x[i] == want[i] || (isnan(x[i]) && isnan(want[i])));
+        free(x), free(want);
+    }
+}
+
 /* Greatest error over a range, in units of the last place of the exact value. */
 static double worst_ulp(float (*f)(float), double (*exact)(double), float from,
                         float to)
@@ -353,6 +369,7 @@ int main(void)
         cmocka_unit_test(rows_that_come_again),
         cmocka_unit_test(unary_rows),
         cmocka_unit_test(on_its_own_operand),
+        cmocka_unit_test(roots),
         cmocka_unit_test(functions),
         cmocka_unit_test(functions_of_vectors),
         cmocka_unit_test(bytes),

@@ -95,6 +95,22 @@ static void same_number(float got, float want)
         assert_memory_equal(&got, &want, sizeof got);
 }
 
+/* Number i of the results: the same, but where float weights are summed up in another order
+ * (tile_few.h), of weights up to 255. */
+static void same_result(const inlay_conv_params *p, size_t i, float got,
+                        float want)
+{
+    const int32_t rest = p->oc % 4;
+    const int32_t channel = (int32_t)(i % (size_t)p->oc);
+    const bool few = INLAY_VL > 1 && p->ic % INLAY_VL == 0 &&
+                     (rest == 1 || rest == 2) && channel >= p->oc - rest;
+    const float taps = (float)(p->kh * p->kw * p->ic);
+    if (few && isfinite(want))
+        assert_true(fabsf(got - want) <= 1e-5f * 255 * taps);
+    else
+        same_number(got, want);
+}
+
 /* Every pattern of a type's bits, at every place of a vector. */
 static void widens(void **state)
 {
@@ -323,7 +339,7 @@ static void compare(const Type *type, Form form)
     run(&t, narrow_kernel, w, bias, x, t.residual ? q : NULL, got,
         t.scaled ? how : NULL, t.scaled ? scale : NULL, t.scaled ? zero : NULL);
     for (size_t i = 0; i < out; i++)
-        same_number(got[i], want[i]);
+        same_result(p, i, got[i], want[i]);
     free(w), free(z), free(scale), free(wide), free(x), free(bias), free(q);
     free(got), free(want);
 }
@@ -452,7 +468,7 @@ static void compare_pair(const Type *type, bool affine)
                  &pair.affine, stored, 11);
     }
     for (size_t i = 0; i < out; i++)
-        same_number(got[i], want[i]);
+        same_result(p, i, got[i], want[i]);
     free(w), free(scale), free(wide), free(x), free(first), free(shift);
     free(bias), free(q), free(scratch), free(got), free(want);
 }
