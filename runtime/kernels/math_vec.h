@@ -168,6 +168,20 @@ INLAY_INLINE inlay_vf inlay_log1p_v(inlay_vf u)
     return INLAY_V(fma)(s * q, p, s + s);
 }
 
+/* The sum of all floats, neighbours first. */
+INLAY_INLINE float inlay_total_v(inlay_vf v)
+{
+    v = INLAY_V(even)(v, v) + INLAY_V(odd)(v, v);
+    v = INLAY_V(even)(v, v) + INLAY_V(odd)(v, v);
+#if INLAY_VL >= 8
+    v = INLAY_V(even)(v, v) + INLAY_V(odd)(v, v);
+#endif
+#if INLAY_VL >= 16
+    v = INLAY_V(even)(v, v) + INLAY_V(odd)(v, v);
+#endif
+    return v[0];
+}
+
 /* n floats, at least one; those behind them are zero. */
 INLAY_INLINE inlay_vf inlay_take_v(const float *from, int32_t n)
 {

@@ -12,6 +12,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "kernels/math_vec.h"
 #include "nd.h"
 
 typedef struct inlay_norm_params {
@@ -51,6 +52,88 @@ static inline ptrdiff_t inlay_norm_channel(const inlay_norm_params *p,
 {
     const ptrdiff_t outer = (ptrdiff_t)(o % p->period) * p->outer_step;
     return outer + (ptrdiff_t)k * p->inner_step;
+}
+
+#define INLAY_FAMILY "norm_lanes.inc.h"
+#include "each_float.inc.h"
+#undef INLAY_FAMILY
+
+#if INLAY_VL > 1
+
+/* inlay_lanes_sum_f32() in vectors: sums of 2 INLAY_VL lanes. */
+static inline float inlay_chunk_sum_v(const float *x, int32_t n, float mean,
+                                      int power)
+{
+    const inlay_vf middle = inlay_all(power == 2 ? mean : 0.0f);
+    inlay_vf even = inlay_all(0.0f);
+    inlay_vf odd = even;
+    int32_t i = 0;
+    for (; i + 2 * INLAY_VL <= n; i += 2 * INLAY_VL) {
+        const inlay_vf a = INLAY_V(load)(x + i) - middle;
+        const inlay_vf b = INLAY_V(load)(x + i + INLAY_VL) - middle;
+        even = power == 2 ? INLAY_V(fma)(a, a, even) : even + a;
+        odd = power == 2 ? INLAY_V(fma)(b, b, odd) : odd + b;
+    }
+    for (; i < n; i += INLAY_VL) {
+        const inlay_vf a = INLAY_V(load)(x + i) - middle;
+        even = power == 2 ? INLAY_V(fma)(a, a, even) : even + a;
+    }
+    return inlay_total_v(even + odd);
+}
+
+/* inlay_lanes_write_f32() in vectors. */
+static inline void inlay_norm_write_v(float *y, const float *x,
+                                      const float *scale, const float *bias,
+                                      int32_t n, float mean, float inv)
+{
+    const inlay_vf none = inlay_all(0.0f);
+    int32_t i;
+    for (i = 0; i < n; i += INLAY_VL) {
+        const int32_t left = n - i;
+        const inlay_vf v = (inlay_take_v(x + i, left) - mean) * inv;
+        const inlay_vf a = inlay_take_v(scale + i, left);
+        const inlay_vf b = bias ? inlay_take_v(bias + i, left) : none;
+        inlay_put_v(y + i, INLAY_V(fma)(v, a, b), left);
+    }
+}
+#endif
+
+/* Sum of (x - mean)^2 (power 1: of x) over n <= 1024 elements that lie together, n a multiple of
+ * 16. */
+static inline float inlay_chunk_sum_f32(const float *x, int32_t n, float mean,
+                                        int power)
+{
+#if INLAY_VL > 1
+    return inlay_chunk_sum_v(x, n, mean, power);
+#else
+    return inlay_lanes_sum_f32(x, n, mean, power);
+#endif
+}
+
+static inline double inlay_chunk_sum_f64(const double *x, int32_t n,
+                                         double mean, int power)
+{
+    return inlay_lanes_sum_f64(x, n, mean, power);
+}
+
+static inline void inlay_norm_adjacent_f32(float *y, const float *x,
+                                           const float *scale,
+                                           const float *bias, int32_t n,
+                                           float mean, float inv)
+{
+#if INLAY_VL > 1
+    inlay_norm_write_v(y, x, scale, bias, n, mean, inv);
+#else
+    inlay_lanes_write_f32(y, x, scale, bias, n, mean, inv);
+#endif
+}
+
+static inline void inlay_norm_adjacent_f64(double *y, const double *x,
+                                           const double *scale,
+                                           const double *bias, int32_t n,
+                                           double mean, double inv)
+{
+    inlay_lanes_write_f64(y, x, scale, bias, n, mean, inv);
 }
 
 #define INLAY_FAMILY "norm.inc.h"

@@ -1,62 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
  * The normalizations for one element type. Included by norm.h. */
 
-/* sum[j] = 0 */
-INLAY_INLINE void inlay_typed(norm_clear)(INLAY_T *sum)
-{
-    int32_t j;
-    for (j = 0; j < INLAY_NORM_LANES; j++)
-        sum[j] = 0;
-}
-
-/* sum[j] += x[j] */
-INLAY_INLINE void inlay_typed(norm_add)(INLAY_T *sum, const INLAY_T *x)
-{
-    int32_t j;
-    for (j = 0; j < INLAY_NORM_LANES; j++)
-        sum[j] += x[j];
-}
-
-/* sum[j] += (x[j] - mean)^2 */
-INLAY_INLINE void inlay_typed(norm_deviate)(INLAY_T *sum, const INLAY_T *x,
-                                            INLAY_T mean)
-{
-    int32_t j;
-    for (j = 0; j < INLAY_NORM_LANES; j++) {
-        const INLAY_T v = x[j] - mean;
-        sum[j] += v * v;
-    }
-}
-
-/* The sum of all lanes. */
-INLAY_INLINE INLAY_T inlay_typed(norm_total)(INLAY_T *sum)
-{
-    int32_t j;
-    for (j = 0; j < 8; j++)
-        sum[j] += sum[8 + j];
-    for (j = 0; j < 4; j++)
-        sum[j] += sum[4 + j];
-    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
-}
-
-/* Sum of (x - mean)^2 (power 1: of x) over n <= 1024 elements that lie together, n a multiple of
- * 16. */
-static inline INLAY_T inlay_typed(chunk_sum)(const INLAY_T *x, int32_t n,
-                                             INLAY_T mean, int power)
-{
-    const INLAY_T *end = x + n;
-    INLAY_T sum[INLAY_NORM_LANES];
-    inlay_typed(norm_clear)(sum);
-    if (power == 2)
-        for (; x < end; x += INLAY_NORM_LANES)
-            inlay_typed(norm_deviate)(sum, x, mean);
-    else
-        for (; x < end; x += INLAY_NORM_LANES)
-            inlay_typed(norm_add)(sum, x);
-    return inlay_typed(norm_total)(sum);
-}
-
-/* The same over n elements `step` apart, one by one. */
+/* Sum of (x - mean)^2 (power 1: of x) over n elements `step` apart, one by one. */
 static inline INLAY_T inlay_typed(sparse_sum)(const INLAY_T *x, int32_t n,
                                               ptrdiff_t step, INLAY_T mean,
                                               int power)
@@ -104,31 +49,8 @@ typedef struct inlay_typed(norm_data)
 }
 inlay_typed(norm_data);
 
-/* y = (x - mean) * inv * scale + bias for a line of adjacent elements with numbers of their own; a
- * block at a time: y may be x. */
-static inline void inlay_typed(norm_adjacent)(const inlay_typed(norm_data) * d,
-                                              int32_t n, INLAY_T mean,
-                                              INLAY_T inv)
-{
-    int32_t i = 0;
-#ifdef INLAY_BLOCK
-    for (; i + INLAY_BLOCK <= n; i += INLAY_BLOCK) {
-        INLAY_T block[INLAY_BLOCK];
-        int32_t j;
-        for (j = 0; j < INLAY_BLOCK; j++) {
-            const INLAY_T v = (d->x[i + j] - mean) * inv;
-            block[j] = v * d->scale[i + j] + d->bias[i + j];
-        }
-        memcpy(d->y + i, block, sizeof block);
-    }
-#endif
-    for (; i < n; i++) {
-        const INLAY_T v = (d->x[i] - mean) * inv;
-        d->y[i] = v * d->scale[i] + d->bias[i];
-    }
-}
-
-/* The same for any line: groups of elements have one scale and one bias. */
+/* y = (x - mean) * inv * scale + bias for any line: groups of elements have one scale and one bias.
+ */
 static inline void inlay_typed(norm_groups)(const inlay_norm_params *p,
                                             const inlay_typed(norm_data) * d,
                                             INLAY_T mean, INLAY_T inv)
@@ -165,8 +87,9 @@ static inline void inlay_typed(norm_line)(const inlay_norm_params *p,
     square = inlay_typed(line_sum)(d->x, p->n, step, *mean, 2);
     square /= n;
     *inv = 1 / INLAY_F(sqrt)(square + (INLAY_T)p->epsilon);
-    if (adjacent && d->scale && d->bias)
-        inlay_typed(norm_adjacent)(d, p->n, *mean, *inv);
+    if (adjacent && d->scale)
+        inlay_typed(norm_adjacent)(d->y, d->x, d->scale, d->bias, p->n, *mean,
+                                   *inv);
     else
         inlay_typed(norm_groups)(p, d, *mean, *inv);
 }

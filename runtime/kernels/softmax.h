@@ -128,7 +128,7 @@ static inline float inlay_line_exp_v(float *y, const float *x, int32_t n,
     const inlay_vf top = inlay_all(most);
     inlay_vf sum = inlay_all(0.0f);
     float part[INLAY_VL];
-    float all = 0.0f;
+    float all;
     int32_t i = 0;
     int32_t k;
     for (; n - i >= INLAY_VL; i += INLAY_VL) {
@@ -137,9 +137,7 @@ static inline float inlay_line_exp_v(float *y, const float *x, int32_t n,
         if (y)
             INLAY_V(store)(y + i, v);
     }
-    INLAY_V(store)(part, sum);
-    for (k = 0; k < INLAY_VL; k++)
-        all += part[k];
+    all = inlay_total_v(sum);
     if (i == n)
         return all;
     sum = inlay_exp_v(inlay_take_v(x + i, n - i) - top);

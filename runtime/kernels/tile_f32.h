@@ -284,7 +284,7 @@ INLAY_APART void inlay_tile_part(const inlay_tile *t, const float *sum,
     }
 }
 
-#include "kernels/tile_few.h"
+#include "kernels/tile_few.inc.h"
 
 #define INLAY_FAMILY "tile_f32.inc.h"
 #include "each_width.inc.h"

@@ -5,7 +5,7 @@
  * scales; one scale and one zero point for each output channel, or for each of them and so many
  * taps. Some taps of a group of channels at a time are made floats on the stack, a panel, and serve
  * several tiles; sums of a tile that need several panels wait beside it. The products and their
- * order are those of float weights, the same bits, but for the groups of tile_few.h. */
+ * order are those of float weights, the same bits, but for the groups of tile_few.inc.h. */
 #ifndef INLAY_TILE_NARROW_H
 #define INLAY_TILE_NARROW_H
 

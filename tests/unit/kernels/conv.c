@@ -129,7 +129,7 @@ static void adjacent_columns(inlay_conv_params *p)
     p->ow = out_size(p->iw, p->kw, p->sw, p->dw, pad, pad);
 }
 
-/* Whole vectors of channels, of which one to three are made behind whole blocks: tile_few.h. */
+/* Whole vectors of channels, of which one to three are made behind whole blocks: tile_few.inc.h. */
 static void few_channels(inlay_conv_params *p)
 {
     p->ic = 16 * (1 + (int32_t)rnd(2));

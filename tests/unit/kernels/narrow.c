@@ -96,7 +96,7 @@ static void same_number(float got, float want)
 }
 
 /* Number i of the results: the same, but where float weights are summed up in another order
- * (tile_few.h), of weights up to 255. */
+ * (tile_few.inc.h), of weights up to 255. */
 static void same_result(const inlay_conv_params *p, size_t i, float got,
                         float want)
 {

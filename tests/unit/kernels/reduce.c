@@ -243,12 +243,48 @@ static void norms(void **state)
     free(x), free(planes), free(y), free(z);
 }
 
+/* LayerNormalization, and by the root mean square alone, of a line with or without a bias. */
+static double norm_of(const float *x, int n, bool center, int i)
+{
+    double mean = 0;
+    double square = 0;
+    for (int k = 0; k < n && center; k++)
+        mean += (double)x[k] / n;
+    for (int k = 0; k < n; k++)
+        square += ((double)x[k] - mean) * ((double)x[k] - mean) / n;
+    return ((double)x[i] - mean) / sqrt(square + 1e-5);
+}
+
+static void lines(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 2100; n += n < 70 ? 1 : 311) {
+        const bool center = rnd(2);
+        float *x = rnd_floats((size_t)n);
+        float *y = rnd_floats((size_t)n);
+        float *scale = rnd_floats((size_t)n);
+        float *bias = rnd(2) ? rnd_floats((size_t)n) : NULL;
+        const inlay_norm_params p = { 1, n, 1, center, 1, 0, 0, 1, 1, 1e-5 };
+        RUN(inlay_norm_f32, &p, y, NULL, NULL, x, scale, bias);
+        for (int i = 0; i < n; i++) {
+            const double want = norm_of(x, n, center, i) * (double)scale[i] +
+                                (bias ? (double)bias[i] : 0.0);
+            assert_float_equal(y[i], (float)want, 2e-5f);
+        }
+        free(x), free(y), free(scale), free(bias);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_reductions), cmocka_unit_test(axes_as_values),
-        cmocka_unit_test(long_sums),         cmocka_unit_test(empty_and_arg),
-        cmocka_unit_test(softmaxes),         cmocka_unit_test(norms),
+        cmocka_unit_test(random_reductions),
+        cmocka_unit_test(axes_as_values),
+        cmocka_unit_test(long_sums),
+        cmocka_unit_test(empty_and_arg),
+        cmocka_unit_test(softmaxes),
+        cmocka_unit_test(norms),
+        cmocka_unit_test(lines),
     };
     if (vectors_are_missing())
         return 77;

@@ -5,13 +5,8 @@
  *   sum[p][o], in INLAY_VL parts = sum over k: x[p][k] w[k][o]
  *
  * Each pixel is summed up alike, whatever tile it lies in: the runs of floats in a window are
- * whole vectors. Weights are those of every other tile of four channels, [tap][4]. */
-#ifndef INLAY_TILE_FEW_H
-#define INLAY_TILE_FEW_H
-
-#include "kernels/vec.h"
-
-/* Included by tile_f32.h, in the middle of it. */
+ * whole vectors. Weights are those of every other tile of four channels, [tap][4]. Included by
+ * tile_f32.h. */
 #if INLAY_VL > 1
 
 typedef INLAY_V(f) inlay_few;
@@ -215,6 +210,4 @@ INLAY_INLINE void inlay_few_tiles(const inlay_tile *t, const inlay_tiles *call,
     else
         inlay_few_channels(t, call, g, pixels, 2);
 }
-#endif
-
 #endif
