@@ -276,6 +276,6 @@ INLAY_APART void inlay_dw_single(const inlay_dw *t, const inlay_dw_tile *tile,
         }
         if (form != INLAY_DW_ONE && one.q)
             one.q += p * t->qs;
-        inlay_dw1(t, &one, c, INLAY_DW_ONE);
+        inlay_dw1(t, &one, c, INLAY_DW_ONE, 1);
     }
 }

@@ -95,55 +95,90 @@ enum {
 
 #ifdef INLAY_FPU_ARM
 #include "kernels/dwconv_arm.inc.h"
-#else
-/* Channel c of a tile. */
-INLAY_INLINE void inlay_dw_single(const inlay_dw *t, const inlay_dw_tile *tile,
-                                  int32_t c, const int form)
-{
-    inlay_dw1(t, tile, c, form);
-}
 #endif
 
 /* All channels of a tile, from the widest vectors to single channels. */
 INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
-                                    const inlay_dw_tile *tile, const int form)
+                                    const inlay_dw_tile *tile, const int form,
+                                    const int pixels)
 {
     int32_t c = 0;
 #if INLAY_VL >= 16
     for (; t->channels - c >= 16; c += 16)
-        inlay_dw16(t, tile, c, form);
+        inlay_dw16(t, tile, c, form, pixels);
 #endif
 #if INLAY_VL >= 8
     for (; t->channels - c >= 8; c += 8)
-        inlay_dw8(t, tile, c, form);
+        inlay_dw8(t, tile, c, form, pixels);
 #endif
 #if INLAY_HAS_4
     for (; t->channels - c >= 4; c += 4)
-        inlay_dw4(t, tile, c, form);
+        inlay_dw4(t, tile, c, form, pixels);
 #elif defined INLAY_FPU_ARM
     for (; t->channels - c >= 4; c += 4)
         inlay_dw_four(t, tile, c, form);
 #endif
+#ifdef INLAY_FPU_ARM
     for (; c < t->channels; c++)
         inlay_dw_single(t, tile, c, form);
+#else
+    for (; c < t->channels; c++)
+        inlay_dw1(t, tile, c, form, pixels);
+#endif
 }
 
-/* Tiles one after the other. */
+/* Do tiles go in pairs? These load each weight for eight pixels, and the columns that their windows
+ * share but once. */
+INLAY_INLINE int inlay_dw_pairs(const int form)
+{
+    return INLAY_VL > 1 && form != INLAY_DW_ANY && form != INLAY_DW_ONE;
+}
+
+/* Goes on by n tiles. */
+INLAY_INLINE void inlay_dw_go_on(const inlay_dw *t, inlay_dw_tile *tile,
+                                 const int n)
+{
+    const int32_t pixels = n * tile->pixels;
+    tile->at += pixels * t->xs;
+    tile->y += pixels * t->ys;
+    if (tile->q)
+        tile->q += pixels * t->qs;
+}
+
+/* A tile and the next one, which lies on its right, or on its left. */
+INLAY_INLINE void inlay_dw_two(const inlay_dw *t, const inlay_dw_tile *tile,
+                               const int form)
+{
+    inlay_dw_tile left = *tile;
+    if (left.tiles == 2)
+        left.skip |= left.end;
+    if (left.pixels < 0)
+        inlay_dw_go_on(t, &left, 1);
+    inlay_dw_channels(t, &left, form, 2 * INLAY_DW_TILE_MOST);
+}
+
+/* Tiles one after the other. A pair reads all it needs before it writes: no later than its tiles
+ * would by themselves. */
 INLAY_INLINE void inlay_dw_tiles(const inlay_dw *t, const inlay_dw_tile *tiles,
                                  const int form)
 {
     inlay_dw_tile tile = *tiles;
+    while (inlay_dw_pairs(form) && tile.tiles >= 2) {
+        inlay_dw_two(t, &tile, form);
+        inlay_dw_go_on(t, &tile, 2);
+        tile.tiles -= 2;
+        tile.skip = 0;
+        if (!tile.tiles)
+            return;
+    }
     for (;;) {
         if (--tile.tiles <= 0)
             tile.skip |= tile.end;
-        inlay_dw_channels(t, &tile, form);
+        inlay_dw_channels(t, &tile, form, INLAY_DW_TILE_MOST);
         if (tile.tiles <= 0)
             return;
         tile.skip = 0;
-        tile.at += tile.pixels * t->xs;
-        tile.y += tile.pixels * t->ys;
-        if (tile.q)
-            tile.q += tile.pixels * t->qs;
+        inlay_dw_go_on(t, &tile, 1);
     }
 }
 
@@ -183,7 +218,7 @@ INLAY_APART void inlay_dw_seven_1(const inlay_dw *t, const inlay_dw_tile *tiles)
 
 INLAY_APART void inlay_dw_one(const inlay_dw *t, const inlay_dw_tile *tile)
 {
-    inlay_dw_channels(t, tile, INLAY_DW_ONE);
+    inlay_dw_channels(t, tile, INLAY_DW_ONE, 1);
 }
 
 /* The tile that begins at column c, the first column of its window being `first`. */

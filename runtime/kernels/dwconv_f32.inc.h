@@ -29,7 +29,8 @@ INLAY_INLINE void INLAY_W(dw_finish)(const inlay_dw *t, const INLAY_FLOATS *sum,
  * lies in. */
 INLAY_INLINE void INLAY_W(dw_column)(INLAY_FLOATS *sum, const float *from,
                                      const INLAY_FLOATS *weight,
-                                     const int column, const int stride)
+                                     const int column, const int stride,
+                                     const int pixels)
 {
     INLAY_FLOATS v = INLAY_W(load)(from);
     int k;
@@ -38,19 +39,20 @@ INLAY_INLINE void INLAY_W(dw_column)(INLAY_FLOATS *sum, const float *from,
     for (k = 2; k >= 0; k--) {
         const int first = column - k; /* of the window */
         const int pixel = first / stride;
-        if (first < 0 || first % stride || pixel >= 4)
+        if (first < 0 || first % stride || pixel >= pixels)
             continue;
         sum[pixel] = INLAY_W(fma)(weight[k], v, sum[pixel]);
     }
 }
 
-/* A row of a window of three columns, four pixels: each column of x is loaded once. The first
+/* A row of a window of three columns: each column of x is loaded once. The first
  * column lies outside of x with skip bit 0, the last one with bit 1. */
 INLAY_INLINE void INLAY_W(dw_three)(const inlay_dw *t, INLAY_FLOATS *sum,
                                     const float *x, const float *w,
-                                    int32_t skip, const int stride)
+                                    int32_t skip, const int stride,
+                                    const int pixels)
 {
-    const int last = 3 * stride + 2;
+    const int last = (pixels - 1) * stride + 2;
     INLAY_FLOATS weight[3];
     int i;
     INLAY_UNROLL
@@ -59,12 +61,13 @@ INLAY_INLINE void INLAY_W(dw_three)(const inlay_dw *t, INLAY_FLOATS *sum,
         INLAY_KEEP(weight[i]);
     }
     if (!(skip & 1))
-        INLAY_W(dw_column)(sum, x, weight, 0, stride);
+        INLAY_W(dw_column)(sum, x, weight, 0, stride, pixels);
     INLAY_UNROLL
     for (i = 1; i < last; i++)
-        INLAY_W(dw_column)(sum, x + i * t->tap, weight, i, stride);
+        INLAY_W(dw_column)(sum, x + i * t->tap, weight, i, stride, pixels);
     if (!(skip & 2))
-        INLAY_W(dw_column)(sum, x + last * t->tap, weight, last, stride);
+        INLAY_W(dw_column)
+    (sum, x + last * t->tap, weight, last, stride, pixels);
 }
 
 #if INLAY_DW_WIDE
@@ -72,7 +75,7 @@ INLAY_INLINE void INLAY_W(dw_three)(const inlay_dw *t, INLAY_FLOATS *sum,
 INLAY_INLINE void INLAY_W(dw_wide_column)(INLAY_FLOATS *sum, const float *from,
                                           const INLAY_FLOATS *weight,
                                           const int column, const int taps,
-                                          const int stride)
+                                          const int stride, const int pixels)
 {
     INLAY_FLOATS v = INLAY_W(load)(from);
     int k;
@@ -81,7 +84,7 @@ INLAY_INLINE void INLAY_W(dw_wide_column)(INLAY_FLOATS *sum, const float *from,
     for (k = taps - 1; k >= 0; k--) {
         const int first = column - k; /* of the window */
         const int pixel = first / stride;
-        if (first < 0 || first % stride || pixel >= 4)
+        if (first < 0 || first % stride || pixel >= pixels)
             continue;
         sum[pixel] = INLAY_W(fma)(weight[k], v, sum[pixel]);
     }
@@ -90,7 +93,8 @@ INLAY_INLINE void INLAY_W(dw_wide_column)(INLAY_FLOATS *sum, const float *from,
 /* A row of a window of 5 or 7 columns, all of which exist. */
 INLAY_INLINE void INLAY_W(dw_wide)(const inlay_dw *t, INLAY_FLOATS *sum,
                                    const float *x, const float *w,
-                                   const int taps, const int stride)
+                                   const int taps, const int stride,
+                                   const int pixels)
 {
     INLAY_FLOATS weight[7];
     int i;
@@ -100,8 +104,9 @@ INLAY_INLINE void INLAY_W(dw_wide)(const inlay_dw *t, INLAY_FLOATS *sum,
         INLAY_KEEP(weight[i]);
     }
     INLAY_UNROLL
-    for (i = 0; i < 3 * stride + taps; i++)
-        INLAY_W(dw_wide_column)(sum, x + i * t->tap, weight, i, taps, stride);
+    for (i = 0; i < (pixels - 1) * stride + taps; i++)
+        INLAY_W(dw_wide_column)
+    (sum, x + i * t->tap, weight, i, taps, stride, pixels);
 }
 #endif
 
@@ -122,47 +127,46 @@ INLAY_INLINE void INLAY_W(dw_taps)(const inlay_dw *t, INLAY_FLOATS *sum,
     }
 }
 
-/* A row of the window of a tile. */
+/* A row of the window of a tile, or of a pair of tiles. */
 INLAY_INLINE void INLAY_W(dw_row)(const inlay_dw *t, INLAY_FLOATS *sum,
                                   const float *x, const float *w, int32_t skip,
-                                  const int form)
+                                  const int form, const int pixels)
 {
     if (form == INLAY_DW_STRIDE_1)
-        INLAY_W(dw_three)(t, sum, x, w, skip, 1);
+        INLAY_W(dw_three)(t, sum, x, w, skip, 1, pixels);
     else if (form == INLAY_DW_STRIDE_2)
-        INLAY_W(dw_three)(t, sum, x, w, skip, 2);
+        INLAY_W(dw_three)(t, sum, x, w, skip, 2, pixels);
 #if INLAY_DW_WIDE
     else if (form == INLAY_DW_FIVE_1)
-        INLAY_W(dw_wide)(t, sum, x, w, 5, 1);
+        INLAY_W(dw_wide)(t, sum, x, w, 5, 1, pixels);
     else if (form == INLAY_DW_FIVE_2)
-        INLAY_W(dw_wide)(t, sum, x, w, 5, 2);
+        INLAY_W(dw_wide)(t, sum, x, w, 5, 2, pixels);
     else if (form == INLAY_DW_SEVEN_1)
-        INLAY_W(dw_wide)(t, sum, x, w, 7, 1);
+        INLAY_W(dw_wide)(t, sum, x, w, 7, 1, pixels);
 #endif
     else if (form == INLAY_DW_ANY)
-        INLAY_W(dw_taps)(t, sum, x, w, t->kw, INLAY_DW_TILE_MOST);
+        INLAY_W(dw_taps)(t, sum, x, w, t->kw, pixels);
     else
         INLAY_W(dw_taps)(t, sum, x, w, skip, 1);
 }
 
-/* Channels [c, c + INLAY_L) of one tile. */
+/* Channels [c, c + INLAY_L) of one tile, or of a pair. */
 INLAY_INLINE void INLAY_W(dw)(const inlay_dw *t, const inlay_dw_tile *tile,
-                              int32_t c, const int form)
+                              int32_t c, const int form, const int pixels)
 {
-    const int pixels = form == INLAY_DW_ONE ? 1 : INLAY_DW_TILE_MOST;
     const float *w = tile->w + c;
     int32_t slot = t->slot;
-    INLAY_FLOATS sum[INLAY_DW_TILE_MOST];
+    INLAY_FLOATS sum[2 * INLAY_DW_TILE_MOST];
     int32_t h;
     int p;
 
     sum[0] = INLAY_W(load)(t->bias + c);
     INLAY_UNROLL
-    for (p = 1; p < INLAY_DW_TILE_MOST; p++)
+    for (p = 1; p < 2 * INLAY_DW_TILE_MOST; p++)
         sum[p] = sum[0];
     for (h = 0; h < t->nkh; h++, w += t->wrow) {
         const float *x = inlay_dw_line_at(t, slot) + tile->at + c;
-        INLAY_W(dw_row)(t, sum, x, w, tile->skip, form);
+        INLAY_W(dw_row)(t, sum, x, w, tile->skip, form, pixels);
         slot += t->dh;
         if (slot >= t->cap)
             slot -= t->cap;
