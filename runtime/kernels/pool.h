@@ -35,12 +35,21 @@ typedef struct inlay_globalpool_params {
     int32_t channels;
 } inlay_globalpool_params;
 
+#if INLAY_VL > 1
+/* Rows of a window that are found once for all pixels of a row. */
+enum { INLAY_POOL_HELD = 16 };
+#endif
+
 /* A clipped window: its first existing element, and how many there are each way. */
 typedef struct inlay_window {
     int32_t first_row, first_col;
     int32_t nd, nh, nw;
     int32_t row_count; /* what a mean divides by, in planes and rows */
     int32_t count;     /* what it divides by */
+#if INLAY_VL > 1
+    int32_t held; /* those of the window, or none */
+    const void *row[INLAY_POOL_HELD];
+#endif
 } inlay_window;
 
 /* Taps of one dimension that lie in x or its padding. */
@@ -93,6 +102,36 @@ INLAY_INLINE int32_t inlay_window_row(const inlay_pool_params *p,
     return w->first_row + d * p->dd * p->ih + h * p->dh;
 }
 
+/* The same where it lies. */
+INLAY_INLINE const void *inlay_window_line(void *const *base,
+                                           const inlay_step *s,
+                                           const inlay_window *w, int32_t d,
+                                           int32_t h)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+#if INLAY_VL > 1
+    if (w->held)
+        return w->row[d * w->nh + h];
+#endif
+    return inlay_row(base, s, 1, inlay_window_row(p, w, d, h));
+}
+
+#if INLAY_VL > 1
+/* Finds the rows of the windows of a row of y, where there are few: a division for each. */
+static inline void inlay_window_hold(void *const *base, const inlay_step *s,
+                                     inlay_window *w)
+{
+    int32_t d, h;
+    w->held = 0;
+    if (w->nd * w->nh > INLAY_POOL_HELD)
+        return;
+    for (d = 0; d < w->nd; d++)
+        for (h = 0; h < w->nh; h++)
+            w->row[d * w->nh + h] = inlay_window_line(base, s, w, d, h);
+    w->held = w->nd * w->nh;
+}
+#endif
+
 /* Makes one pixel of y of the window w. */
 typedef void inlay_pool_pixel(void *const *base, const inlay_step *s,
                               const inlay_window *w, void *y);
@@ -110,6 +149,9 @@ INLAY_INLINE int inlay_pool_rows(void *const *base, const inlay_step *s,
         unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r);
         inlay_window w;
         inlay_pool_window_rows(p, r, &w);
+#if INLAY_VL > 1
+        inlay_window_hold(base, s, &w);
+#endif
         for (i = 0; i < p->ow; i++) {
             const int32_t col = inlay_next_row(s, 0, p->ow, i);
             inlay_pool_window_columns(p, col, &w);

@@ -2,56 +2,82 @@
  * Pooling of INLAY_L channels at a time. Included by pool.h. `mean` is a constant: 1 the mean,
  * 0 the maximum. */
 
-/* v with `taps` taps of a row of the window, `step` floats apart. */
-INLAY_INLINE INLAY_FLOATS INLAY_W(pool_taps)(INLAY_FLOATS v, const float *x,
-                                             ptrdiff_t step, int32_t taps,
-                                             const int mean)
+/* v with `taps` taps of a row of the window, `step` floats apart, of `vectors` vectors each. */
+INLAY_INLINE void INLAY_W(pool_taps)(INLAY_FLOATS *v, const float *x,
+                                     ptrdiff_t step, int32_t taps,
+                                     const int mean, const int vectors)
 {
     int32_t k;
+    int i;
     for (k = 0; k < taps; k++) {
-        const INLAY_FLOATS tap = INLAY_W(load)(x);
-        v = mean ? v + tap : INLAY_W(max)(v, tap);
+        INLAY_UNROLL
+        for (i = 0; i < vectors; i++) {
+            const int32_t c = i * INLAY_L;
+            const INLAY_FLOATS tap = INLAY_W(load)(x + c);
+            if (mean)
+                v[i] += tap;
+            else
+                v[i] = INLAY_W(max)(v[i], tap);
+        }
         x += step;
     }
-    return v;
 }
 
-/* The sum, or the maximum, of channels [c, c + INLAY_L) of a window. */
-INLAY_INLINE INLAY_FLOATS INLAY_W(pool_window)(void *const *base,
-                                               const inlay_step *s,
-                                               const inlay_window *w, int32_t c,
-                                               const int mean)
+/* The sums, or the maxima, of a window, from channel c on. */
+INLAY_INLINE void INLAY_W(pool_window)(void *const *base, const inlay_step *s,
+                                       const inlay_window *w, INLAY_FLOATS *v,
+                                       int32_t c, const int mean,
+                                       const int vectors)
 {
     const inlay_pool_params *p = (const inlay_pool_params *)s->params;
     const ptrdiff_t pix = s->ref[1].pix;
     const ptrdiff_t step = p->dw * pix;
     const ptrdiff_t first = w->first_col * pix + c;
-    INLAY_FLOATS v = INLAY_W(splat)(mean ? 0.0f : -INFINITY);
     int32_t d, h;
+    int i;
+    INLAY_UNROLL
+    for (i = 0; i < vectors; i++)
+        v[i] = INLAY_W(splat)(mean ? 0.0f : -INFINITY);
     for (d = 0; d < w->nd; d++)
         for (h = 0; h < w->nh; h++) {
-            const int32_t r = inlay_window_row(p, w, d, h);
-            const float *x = (const float *)inlay_row(base, s, 1, r);
-            v = INLAY_W(pool_taps)(v, x + first, step, w->nw, mean);
+            const float *x = (const float *)inlay_window_line(base, s, w, d, h);
+            INLAY_W(pool_taps)(v, x + first, step, w->nw, mean, vectors);
         }
-    return v;
 }
 
-/* From channel c on as many channels of one pixel of y as there are; returns the first that is
- * left. */
+/* The channels of one pixel of y from c on that are so many whole vectors; returns the first that
+ * is left. */
+INLAY_INLINE int32_t INLAY_W(pool_some)(void *const *base, const inlay_step *s,
+                                        const inlay_window *w, float *y,
+                                        int32_t c, const int mean,
+                                        const int vectors)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const int32_t n = vectors * INLAY_L;
+    const float count = w->count ? (float)w->count : 1.0f;
+    for (; p->channels - c >= n; c += n) {
+        INLAY_FLOATS v[4];
+        int i;
+        INLAY_W(pool_window)(base, s, w, v, c, mean, vectors);
+        INLAY_UNROLL
+        for (i = 0; i < vectors; i++) {
+            float *to = y + c + i * INLAY_L;
+            if (mean)
+                v[i] = v[i] / INLAY_W(splat)(count);
+            INLAY_W(store)(to, v[i]);
+        }
+    }
+    return c;
+}
+
+/* The same, four vectors at once where they are the widest. */
 INLAY_INLINE int32_t INLAY_W(pool)(void *const *base, const inlay_step *s,
                                    const inlay_window *w, float *y, int32_t c,
                                    const int mean)
 {
-    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
-    const float count = w->count ? (float)w->count : 1.0f;
-    for (; p->channels - c >= INLAY_L; c += INLAY_L) {
-        INLAY_FLOATS v = INLAY_W(pool_window)(base, s, w, c, mean);
-        if (mean)
-            v = v / INLAY_W(splat)(count);
-        INLAY_W(store)(y + c, v);
-    }
-    return c;
+    if (INLAY_L > 1 && INLAY_L == INLAY_VL)
+        c = INLAY_W(pool_some)(base, s, w, y, c, mean, 4);
+    return INLAY_W(pool_some)(base, s, w, y, c, mean, 1);
 }
 
 /* What a row of x adds to `was`: it is summed apart, so that rounding grows with rows + width, not

@@ -29,8 +29,8 @@ INLAY_INLINE void inlay_typed(pool_block)(void *const *base,
     memset(most, INLAY_LOWEST, sizeof most);
     for (d = 0; d < w->nd; d++)
         for (h = 0; h < w->nh; h++) {
-            const int32_t r = inlay_window_row(p, w, d, h);
-            const INLAY_T *x = (const INLAY_T *)inlay_row(base, s, 1, r);
+            const INLAY_T *x =
+                (const INLAY_T *)inlay_window_line(base, s, w, d, h);
             inlay_typed(pool_taps)(most, x + column, step, w->nw, n);
         }
     memcpy(y, most, (size_t)n);
