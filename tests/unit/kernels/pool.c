@@ -75,7 +75,7 @@ static void naive_at(Case *t, int n, int z, int r, int c, int i)
 
 static Case random_case(bool planes)
 {
-    Case t = { .c = 1 + (int)rnd(40) };
+    Case t = { .c = 1 + (int)rnd(100) };
     inlay_window_params *p = &t.p;
     p->images = 1 + (int32_t)rnd(2);
     p->groups = 1;
