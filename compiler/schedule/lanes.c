@@ -83,26 +83,39 @@ static void add_lane(Walk *walk, int32_t step)
     VEC_PUSH(walk->arena, &walk->lane, lane);
 }
 
-static void list_ports(Walk *walk)
+static void count_ports(Walk *walk)
 {
-    walk->maker = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
-    walk->reader = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
     int makers = 0;
     int readers = 0;
+    for (size_t i = 0; i < walk->port.n; i++) {
+        const Port *port = walk->port.at + i;
+        Cell *cell = walk->cell.at + port->cell;
+        cell->n_makers += port->write;
+        cell->n_readers += !port->write;
+    }
     for (size_t c = 0; c < walk->cell.n; c++) {
         Cell *cell = walk->cell.at + c;
         cell->makers = makers;
         cell->readers = readers;
-        for (size_t i = 0; i < walk->port.n; i++) {
-            if (walk->port.at[i].cell != (int)c)
-                continue;
-            if (walk->port.at[i].write)
-                walk->maker[makers++] = (int)i;
-            else
-                walk->reader[readers++] = (int)i;
-        }
-        cell->n_makers = makers - cell->makers;
-        cell->n_readers = readers - cell->readers;
+        makers += cell->n_makers;
+        readers += cell->n_readers;
+        cell->n_makers = 0;
+        cell->n_readers = 0;
+    }
+}
+
+static void list_ports(Walk *walk)
+{
+    walk->maker = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
+    walk->reader = NEW_ARRAY(walk->arena, int, walk->port.n + 1);
+    count_ports(walk);
+    for (size_t i = 0; i < walk->port.n; i++) {
+        const Port *port = walk->port.at + i;
+        Cell *cell = walk->cell.at + port->cell;
+        if (port->write)
+            walk->maker[cell->makers + cell->n_makers++] = (int)i;
+        else
+            walk->reader[cell->readers + cell->n_readers++] = (int)i;
     }
 }
 
@@ -168,8 +181,8 @@ static void pick_pair(Walk *walk)
     walk->under = -1;
     walk->over = -1;
     for (size_t i = 0; i < walk->cell.n; i++) {
-        for (size_t o = 0; o < walk->cell.n; o++) {
-            if (!dies(cell + i) || !is_born_by_rows(walk, cell + o))
+        for (size_t o = 0; dies(cell + i) && o < walk->cell.n; o++) {
+            if (!is_born_by_rows(walk, cell + o))
                 continue;
             const int64_t gain =
                 i64_min(cell[i].item->size, cell[o].item->size);
@@ -199,9 +212,23 @@ static void find_hosts(Walk *walk)
     for (size_t i = 0; i < walk->cell.n; i++) {
         Cell *c = walk->cell.at + i;
         const int32_t step = c->item->lent - 1;
-        if (is_inside(c) && c->n_makers && step >= walk->first)
-            c->host = lone_result(walk, walk->lane.at + step - walk->first);
+        if (!is_inside(c) || !c->n_makers || step < walk->first)
+            continue;
+        c->host = lone_result(walk, walk->lane.at + step - walk->first);
+        walk->hosted |= c->host >= 0;
     }
+}
+
+Rows port_rows(const Walk *walk, const Port *port, int32_t unit)
+{
+    const Cell *c = walk->cell.at + port->cell;
+    if (port->alike && port->base + unit < c->rows)
+        return (Rows){ port->base + unit, port->base + unit + 1 };
+    if (!walk->backward)
+        return touch_rows(walk->all, port->touch, unit);
+    const int32_t units = walk->lane.at[port->lane].units;
+    const Rows r = touch_rows(walk->all, port->touch, units - 1 - unit);
+    return (Rows){ c->rows - r.hi, c->rows - r.lo };
 }
 
 void lanes_list(Walk *walk)

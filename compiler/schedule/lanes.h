@@ -28,6 +28,8 @@ typedef struct Lane { /* a step */
     int32_t burst;
     /* its operands, scratch left out: port[port .. port + ports - 1] */
     int port, ports;
+    /* so many of them, from the first on, have what the next units need */
+    int met;
     bool last; /* writes what leaves the range */
 } Lane;
 
@@ -57,6 +59,7 @@ typedef struct Walk {
     uint8_t *order;
     int32_t calls, room;
     int under, over; /* cells; -1 */
+    bool hosted;     /* some cell has a host */
     int64_t distance;
     /* bytes of the rings so far; beyond which the walk is of no use */
     int64_t rings, most;
@@ -70,6 +73,8 @@ static inline bool is_inside(const Cell *c)
 
 /* Fills in lanes, ports and cells, the pair of items that may overlap, and the hosts. */
 void lanes_list(Walk *walk);
+/* The rows of its cell that a unit of the port's lane needs, in the direction of the walk. */
+Rows port_rows(const Walk *walk, const Port *port, int32_t unit);
 /* Do two steps write what cannot be told apart? Such writes come in the model's order, which a
  * stream does not keep. */
 bool lanes_rewrite(const Walk *walk);

@@ -44,15 +44,19 @@ static Best best_into(const Finder *finder, int32_t to, int64_t limit,
                       bool exact, const Best *best)
 {
     Best least = { NEVER, NEVER, NEVER, -1 };
+    int64_t most = limit ? limit : NEVER;
     for (int32_t k = finder->into[to]; k < finder->into_end[to]; k++) {
         const Edge *edge = finder->edge.at + k;
         const Best *before = best + edge->from;
-        if ((limit && edge->bytes > limit) || (exact && !edge->exact) ||
-            before->peak >= NEVER)
+        if (edge->bytes > most || (exact && !edge->exact) ||
+            before->peak > most || before->peak >= NEVER)
             continue;
         const Best by = led_on(finder, before, k);
-        if (least.edge < 0 || better(&by, &least, limit > 0))
-            least = by;
+        if (least.edge >= 0 && !better(&by, &least, limit > 0))
+            continue;
+        least = by;
+        if (!limit)
+            most = by.peak;
     }
     return least;
 }

@@ -81,6 +81,8 @@ static bool walk_ways(Finder *finder, Edge *edge, const DealAim *aim,
     const int ways = stream_ascends(finder->all, edge->from, edge->to) ? 1 : 2;
     bool beyond = false;
     edge->bytes = NEVER;
+    if (*budget <= 0)
+        return false;
     for (int way = 0; way < ways; way++) {
         Stream *stream = NEW(finder->arena, Stream);
         const bool walked = walk_stream(finder, edge, way == 1, finder->pixels,

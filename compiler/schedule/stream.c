@@ -4,7 +4,7 @@
 #include "schedule/stream.h"
 
 #include "base/size.h"
-#include "schedule/lanes.h"
+#include "schedule/repeat.h"
 
 enum {
     LEAST_BYTES = 128
@@ -81,23 +81,11 @@ static bool is_guest(const Walk *walk, int cell)
 
 /* ---- walking ---- */
 
-static Rows find_need(const Walk *walk, const Port *port, int32_t u)
-{
-    const Cell *c = walk->cell.at + port->cell;
-    if (port->alike && port->base + u < c->rows)
-        return (Rows){ port->base + u, port->base + u + 1 };
-    if (!walk->backward)
-        return touch_rows(walk->all, port->touch, u);
-    const Rows r = touch_rows(walk->all, port->touch,
-                              walk->lane.at[port->lane].units - 1 - u);
-    return (Rows){ c->rows - r.hi, c->rows - r.lo };
-}
-
 /* The same unit is asked for again and again, until it is made. */
 static Rows need(const Walk *walk, Port *port, int32_t u)
 {
     if (port->asked != u + 1) {
-        port->rows = find_need(walk, port, u);
+        port->rows = port_rows(walk, port, u);
         port->asked = u + 1;
     }
     return port->rows;
@@ -108,19 +96,34 @@ static int32_t burst_of(const Lane *l)
     return l->burst < l->units - l->made ? l->burst : l->units - l->made;
 }
 
-/* What the next units of its lane need, as far as it goes. */
+/* What units [unit, end) of its lane need. */
+static Rows need_all(const Walk *walk, const Port *port, int32_t unit,
+                     int32_t end)
+{
+    Rows all = { 0 };
+    for (; unit < end; unit++) {
+        const Rows rows = port_rows(walk, port, unit);
+        const bool any = all.lo < all.hi;
+        if (rows.lo >= rows.hi)
+            continue;
+        all.lo = any ? all.lo : rows.lo;
+        all.hi = any ? (int32_t)i64_max(all.hi, rows.hi) : rows.hi;
+    }
+    return all;
+}
+
+/* What the next units of its lane need, as far as it goes: the last needs what comes last. */
 static Rows need_now(const Walk *walk, Port *port)
 {
     const Lane *l = walk->lane.at + port->lane;
-    Rows all = need(walk, port, l->made);
-    for (int32_t u = 1; u < burst_of(l); u++) {
-        const Rows r = need(walk, port, l->made + u);
-        if (r.lo < r.hi)
-            all =
-                (Rows){ all.lo < all.hi ? all.lo : r.lo,
-                        (int32_t)i64_max(all.lo < all.hi ? all.hi : 0, r.hi) };
-    }
-    return all;
+    const int32_t end = l->made + burst_of(l);
+    const Rows first = need(walk, port, l->made);
+    if (l->made + 1 == end)
+        return first;
+    const Rows last = port_rows(walk, port, end - 1);
+    if (first.lo >= first.hi || last.lo >= last.hi)
+        return need_all(walk, port, l->made, end);
+    return (Rows){ first.lo, (int32_t)i64_max(first.hi, last.hi) };
 }
 
 /* Do they touch channels in common? A part of a tensor may be read long before another is made. */
@@ -177,12 +180,13 @@ static int maker_of(const Walk *walk, const Cell *c, const Port *reader,
     return best;
 }
 
-/* The step that must make a unit before lane k can, or -1. */
+/* The step that must make a unit before lane k can, or -1. What an operand needs and has it keeps.
+ */
 static int missing(const Walk *walk, int k)
 {
-    const Lane *l = walk->lane.at + k;
-    for (int i = 0; i < l->ports; i++) {
-        Port *p = walk->port.at + l->port + i;
+    Lane *l = walk->lane.at + k;
+    for (; l->met < l->ports; l->met++) {
+        Port *p = walk->port.at + l->port + l->met;
         const Cell *c = walk->cell.at + p->cell;
         if (p->write || !c->n_makers)
             continue;
@@ -288,7 +292,8 @@ static void note_rows(Walk *walk, const Lane *l)
         const int32_t from =
             (int32_t)i64_min(oldest(walk, c), unfinished(walk, c));
         const int32_t rows = (int32_t)i64_max(1, top - from);
-        note_guests(walk, l, p->cell, top);
+        if (walk->hosted)
+            note_guests(walk, l, p->cell, top);
         if (c->host < 0) {
             keep_rows(walk, c, rows);
         } else {
@@ -313,12 +318,13 @@ static bool make(Walk *walk, int k)
     if (begins_call(walk, k))
         l->called = l->made;
     note_rows(walk, l);
-    if (walk->calls + burst_of(l) > walk->room || walk->rings > walk->most)
+    const int32_t burst = burst_of(l);
+    if (walk->calls + burst > walk->room || walk->rings > walk->most)
         return false;
-    for (int32_t n = burst_of(l); n > 0; n--) {
+    for (int32_t n = 0; n < burst; n++)
         walk->order[walk->calls++] = (uint8_t)k;
-        l->made++;
-    }
+    l->made += burst;
+    l->met = 0;
     return true;
 }
 
@@ -337,27 +343,39 @@ static int next_goal(const Walk *walk)
     return best;
 }
 
-static bool walk(Walk *w, int64_t *budget)
+/* Makes the next unit of a goal, and what it needs. */
+static bool make_goal(Walk *walk, int goal, int64_t *budget)
 {
     int stack[STREAM_STEPS + 1];
-    for (int goal = next_goal(w); goal >= 0; goal = next_goal(w)) {
-        int depth = 0;
-        stack[depth++] = goal;
-        while (depth) {
-            if (--*budget < 0)
+    int depth = 0;
+    stack[depth++] = goal;
+    while (depth) {
+        if (--*budget < 0)
+            return false;
+        const int k = stack[depth - 1];
+        const int m = missing(walk, k);
+        if (m >= 0) {
+            if (depth > STREAM_STEPS)
                 return false;
-            const int k = stack[depth - 1];
-            const int m = missing(w, k);
-            if (m >= 0) {
-                if (depth > STREAM_STEPS)
-                    return false;
-                stack[depth++] = m;
-            } else {
-                if (!make(w, k))
-                    return false;
-                depth--;
-            }
+            stack[depth++] = m;
+        } else {
+            if (!make(walk, k))
+                return false;
+            depth--;
         }
+    }
+    return true;
+}
+
+static bool walk(Walk *w, int64_t *budget)
+{
+    Repeat repeat = repeat_new(w);
+    int goal = next_goal(w);
+    while (goal >= 0) {
+        if (!make_goal(w, goal, budget))
+            return false;
+        repeat_goal(&repeat, w, budget);
+        goal = next_goal(w);
     }
     return true;
 }
