@@ -145,7 +145,7 @@ static uint64_t budget_of(const Problem *problem, uint64_t effort)
     return effort / (1 + cost) + 1;
 }
 
-static void seek(Arena *arena, Run *run, uint64_t effort)
+static void open_search(Arena *arena, Run *run, uint64_t effort)
 {
     run->budget = budget_of(run->p, effort);
     run->trial = NEW_ARRAY(arena, int64_t, run->p->n);
@@ -153,6 +153,10 @@ static void seek(Arena *arena, Run *run, uint64_t effort)
         run->skyline = place_skyline_new(arena, run->p, run->budget);
     else
         run->pairs = place_pairs_new(arena, run->p);
+}
+
+static void seek(Run *run)
+{
     if (!run->capacity)
         seek_least(run);
     if (!run->capacity && run->skyline)
@@ -182,21 +186,48 @@ static uint32_t moves_of(const Problem *problem, const PlaceOptions *opt)
     return problem->plain ? PLACE_MOVES / 8 : PLACE_MOVES;
 }
 
+static void try_orders(Arena *arena, Run *run, const int64_t *hint,
+                       uint32_t moves)
+{
+    int64_t *offset = NEW_ARRAY(arena, int64_t, run->p->n);
+    const int64_t height =
+        place_by_order(arena, run->p, hint, run->goal, moves, offset);
+    if (run->best && height >= run->high)
+        return;
+    run->high = height;
+    run->best = offset;
+}
+
+/* Is the exact search for problems like this? */
+static bool is_sought(const Problem *problem, const PlaceOptions *opt)
+{
+    const int32_t most =
+        opt->exact_items ? opt->exact_items : PLACE_EXACT_ITEMS;
+    return problem->n <= most && (problem->plain || !problem->many);
+}
+
 static void solve(Arena *arena, Run *run, const PlaceOptions *opt)
 {
     const Problem *problem = run->p;
-    const int32_t exact_items =
-        opt->exact_items ? opt->exact_items : PLACE_EXACT_ITEMS;
+    const bool sought = is_sought(problem, opt);
     const int64_t capacity = opt->capacity / problem->unit;
-    run->best = NEW_ARRAY(arena, int64_t, problem->n);
     run->low = place_bound(arena, run->p);
     run->capacity = capacity >= run->low;
     run->goal = run->capacity ? capacity : run->low;
-    run->high = place_by_order(arena, problem, opt->hint, run->goal,
-                               moves_of(problem, opt), run->best);
-    if (!done(run) && problem->n <= exact_items &&
-        (problem->plain || !problem->many))
-        seek(arena, run, opt->effort ? opt->effort : PLACE_EFFORT);
+    if (sought && !problem->plain) {
+        /* One way down costs less than the moves. */
+        try_orders(arena, run, opt->hint, 0);
+        open_search(arena, run, opt->effort ? opt->effort : PLACE_EFFORT);
+        if (!done(run))
+            try_height(run, run->goal, dive_of(run), false);
+    }
+    if (!run->best || !done(run))
+        try_orders(arena, run, opt->hint, moves_of(problem, opt));
+    if (!sought || done(run))
+        return;
+    if (problem->plain)
+        open_search(arena, run, opt->effort ? opt->effort : PLACE_EFFORT);
+    seek(run);
 }
 
 /* The offsets of the caller's items. */
