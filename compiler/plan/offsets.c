@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * From items and schedule to offsets: what may lie over what, one arena or several regions. */
+#include <string.h>
+
 #include "base/size.h"
 #include "plan/regions.h"
 #include "plan/trial.h"
@@ -217,13 +219,20 @@ static int64_t nodes_of(const PlanBudget *budget, int64_t items)
     return i64_min(budget->placing, most);
 }
 
-static PlaceResult find_offsets(const Trial *trial)
+/* Offsets within a capacity are found within so many nodes an item, or hardly ever. */
+enum { FEW_NODES = 4 };
+
+static PlaceResult find_offsets(const Trial *trial, int64_t capacity)
 {
     const PlanBudget budget = plan_budget(&trial->opt);
     const int64_t items = (int64_t)trial->item.n;
+    int64_t nodes = nodes_of(&budget, items);
+    if (capacity)
+        nodes = i64_min(nodes, FEW_NODES * items);
     const PlaceOptions opt = {
-        .effort = (uint64_t)nodes_of(&budget, items),
+        .effort = (uint64_t)nodes,
         .pairs = (size_t)(budget.pairs + budget.pairs_of_item * items),
+        .capacity = capacity,
     };
     return place(trial->arena, trial->item.at, (int)trial->item.n,
                  trial->arc.at, (int)trial->arc.n, &opt);
@@ -264,17 +273,17 @@ static void place_in_regions(Trial *trial)
 }
 
 /* First with the overlaps that the peak asks for, then with all there are. */
-static PlaceResult place_in_arena(Trial *trial)
+static PlaceResult place_in_arena(Trial *trial, int64_t capacity)
 {
     Trial close = *trial;
     find_arcs(trial, trial->schedule.peak);
-    const PlaceResult apart = find_offsets(trial);
+    const PlaceResult apart = find_offsets(trial, capacity);
     if (apart.optimal && apart.height <= trial->schedule.peak)
         return apart;
     find_arcs(&close, 0);
     if (close.arc.n <= trial->arc.n)
         return apart;
-    const PlaceResult over = find_offsets(&close);
+    const PlaceResult over = find_offsets(&close, capacity);
     if (over.height >= apart.height)
         return apart;
     *trial = close;
@@ -295,14 +304,23 @@ static void place_guests(Trial *trial)
     }
 }
 
-void trial_place(Trial *trial)
+/* Of an earlier call: copies of the trial may still use the lists. */
+static void forget_places(Trial *trial)
+{
+    memset(&trial->item, 0, sizeof trial->item);
+    memset(&trial->arc, 0, sizeof trial->arc);
+    memset(&trial->overlap, 0, sizeof trial->overlap);
+}
+
+void trial_place(Trial *trial, int64_t capacity)
 {
     Plan *plan = &trial->plan;
     const size_t items = trial->all.item.n;
+    forget_places(trial);
     add_items(trial);
     add_state(trial);
     count_in_slots(trial);
-    const PlaceResult found = place_in_arena(trial);
+    const PlaceResult found = place_in_arena(trial, capacity);
     plan->arena_align = trial->opt.align;
     plan->preserve_input = trial->opt.preserve_input;
     plan->threads = trial->opt.threads;

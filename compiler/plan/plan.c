@@ -23,11 +23,29 @@ static int64_t beyond(const Trial *trial, int64_t promised)
     return i64_max(0, trial->plan.arena_size - promised);
 }
 
-static Trial trial_placed(const Program *program, const PlanOptions *opt)
+static bool is_smaller(const Plan *plan, const Plan *other)
 {
-    Trial trial = trial_new(program, opt);
-    trial_place(&trial);
-    return trial;
+    if (plan->region_missing != other->region_missing)
+        return plan->region_missing < other->region_missing;
+    return plan->arena_size < other->arena_size;
+}
+
+/* Of trials that are to hold what was promised. */
+static int64_t promised_by(const Trial *trial)
+{
+    const int64_t peak = items_round(&trial->all, trial->schedule.peak);
+    return i64_max(peak, trial->opt.arena_limit);
+}
+
+/* Within the peak of its schedule, or at the least that is found; where it is `tried` only, what
+ * takes more is of no use. */
+static void place_trial(Trial *trial, bool tried)
+{
+    const int64_t peak = items_round(&trial->all, trial->schedule.peak);
+    const bool within = tried && !trial->opt.regions;
+    trial_place(trial, within ? peak : 0);
+    if (within && trial->plan.arena_size <= peak && !trial->plan.optimal)
+        trial_place(trial, 0);
 }
 
 /* The pairs in streams pass as many pixels at a time as fit; false: they cannot pass more than now.
@@ -36,68 +54,114 @@ static bool place_widened(const Trial *trial, Trial *wide)
 {
     if (!trial_widen(trial, wide))
         return false;
-    trial_place(wide);
-    return wide->plan.arena_size <= wide->schedule.peak;
+    place_trial(wide, true);
+    return wide->plan.arena_size <= promised_by(trial);
 }
 
-/* Where no offsets hold what the schedule promised (results over their inputs stand in each other's
- * way, or the sum of the regions holds what none of them does) a schedule that keeps less alive
- * everywhere may do; with hosts, plan_steps() has another way. */
-static Trial plan_schedule(const Program *program, const PlanOptions *opt,
-                           int64_t *missing)
+/* A schedule, and another of the same steps that keeps less alive everywhere. */
+typedef struct Ways {
+    Trial trial;
+    Trial tight;
+    bool has_tight;
+} Ways;
+
+/* Where no offsets hold what the schedule promised: results over their inputs stand in each other's
+ * way, or the sum of the regions holds what none of them does. With hosts, place_steps() has
+ * another way. */
+static void add_tight(const Trial *scheduled, Ways *ways)
 {
-    Arena *scratch = &program->graph->store->scratch;
-    PlanOptions options = *opt;
-    options.join = true;
-    Trial trial = trial_new(program, &options);
-    const Trial scheduled = trial;
-    const ArenaMark mark = arena_mark(scratch);
-    Trial wide;
-    *missing = 0;
-    if (place_widened(&trial, &wide))
-        return wide;
-    trial_place(&trial);
-    const int64_t promised = i64_max(trial.schedule.peak, opt->arena_limit);
-    if (trial.schedule.joined && beyond(&trial, promised)) {
-        /* What a slot can spare its neighbours may not. */
-        arena_release(scratch, mark);
-        trial = scheduled;
-        trial_unjoin(&trial);
-        trial_place(&trial);
-    }
-    *missing = beyond(&trial, promised);
-    if (opt->level < PLAN_STREAM || opt->hosts || !*missing)
-        return trial;
+    PlanOptions options = scheduled->opt;
+    if (options.level < PLAN_STREAM || options.hosts)
+        return;
     options.join = false;
     options.tight = true;
-    const Trial tight = trial_placed(program, &options);
-    return beyond(&tight, promised) < *missing ? tight : trial;
+    options.walks = NULL;
+    ways->tight = trial_new(scheduled->program, &options);
+    ways->has_tight = ways->tight.schedule.peak <= promised_by(scheduled);
 }
 
-static bool is_smaller(const Plan *plan, const Plan *other)
+/* True: one of the ways, then the only one, is placed as promised. */
+static bool place_promised(const Trial *scheduled, Ways *ways)
 {
-    if (plan->region_missing != other->region_missing)
-        return plan->region_missing < other->region_missing;
-    return plan->arena_size < other->arena_size;
+    const int64_t promised = promised_by(scheduled);
+    *ways = (Ways){ .trial = *scheduled };
+    if (place_widened(scheduled, &ways->trial))
+        return true;
+    const ArenaMark mark = arena_mark(scheduled->arena);
+    ways->trial = *scheduled;
+    place_trial(&ways->trial, true);
+    if (scheduled->schedule.joined && beyond(&ways->trial, promised)) {
+        /* What a slot can spare its neighbours may not. */
+        arena_release(scheduled->arena, mark);
+        ways->trial = *scheduled;
+        trial_unjoin(&ways->trial);
+        place_trial(&ways->trial, true);
+    }
+    if (!beyond(&ways->trial, promised))
+        return true;
+    add_tight(scheduled, ways);
+    if (!ways->has_tight)
+        return false;
+    place_trial(&ways->tight, true);
+    if (beyond(&ways->tight, promised))
+        return false;
+    ways->trial = ways->tight;
+    return true;
 }
 
-/* The steps as they are. Where results in the place of what they are made of are not placed as
- * promised, each has its own place, and the smaller plan is taken. */
+/* What is not placed as promised, at the least. */
+static Trial place_least(Ways *ways)
+{
+    place_trial(&ways->trial, false);
+    if (!ways->has_tight)
+        return ways->trial;
+    place_trial(&ways->tight, false);
+    const bool less = is_smaller(&ways->tight.plan, &ways->trial.plan);
+    return less ? ways->tight : ways->trial;
+}
+
+static Trial schedule_joined(const Program *program, const PlanOptions *opt)
+{
+    PlanOptions options = *opt;
+    options.join = true;
+    return trial_new(program, &options);
+}
+
+/* The schedule of the steps as they are, results in the place of what they are made of. */
+static Trial schedule_steps(const Program *given, const PlanOptions *opt,
+                            int64_t enough)
+{
+    const Program *program = trial_narrow(given);
+    PlanOptions options = *opt;
+    options.arena_limit = enough;
+    options.hosts = plan_shares(opt, program) && (opt->hosts || !opt->slots);
+    return schedule_joined(program, &options);
+}
+
+/* Where results in the place of what they are made of are not placed as promised, each has its own
+ * place, and the smaller plan is taken. */
+static Trial place_steps(const Trial *scheduled)
+{
+    PlanOptions options = scheduled->opt;
+    Ways within, apart;
+    if (place_promised(scheduled, &within))
+        return within.trial;
+    if (options.level < PLAN_STREAM || !options.hosts)
+        return place_least(&within);
+    options.hosts = false;
+    const Trial own = schedule_joined(scheduled->program, &options);
+    if (place_promised(&own, &apart))
+        return apart.trial;
+    const Trial least = place_least(&within);
+    const Trial other = place_least(&apart);
+    return is_smaller(&other.plan, &least.plan) ? other : least;
+}
+
 static Trial plan_steps(const Program *given, const PlanOptions *opt,
                         int64_t enough)
 {
-    const Program *program = trial_narrow(given);
-    int64_t missing;
-    PlanOptions options = *opt;
-    options.arena_limit = enough;
-    options.walked = NULL;
-    options.hosts = plan_shares(opt, program) && (opt->hosts || !opt->slots);
-    const Trial within = plan_schedule(program, &options, &missing);
-    if (opt->level < PLAN_STREAM || !missing || !options.hosts)
-        return within;
-    options.hosts = false;
-    const Trial apart = plan_schedule(program, &options, &missing);
-    return is_smaller(&apart.plan, &within.plan) ? apart : within;
+    const Trial scheduled = schedule_steps(given, opt, enough);
+    return place_steps(&scheduled);
 }
 
 /* Takes the other program where it has, with its pairs, the lower peak. */
@@ -279,7 +343,6 @@ static void list_forms(const Program *program, const PlanOptions *opt,
 static const Program *compare_shared(const Forms *forms, const PlanOptions *opt)
 {
     PlanOptions options = *opt;
-    options.walked = NULL;
     options.hosts = plan_shares(opt, forms->at);
     const Program *best = forms->at;
     if (forms->n == 1)
@@ -314,52 +377,80 @@ static bool has_hosts(const Trial *trial)
     return false;
 }
 
+/* The search for a plan whose streams deal the rows of their rings slots of a pool: tables, for
+ * which there must be a reason. */
+typedef struct SlotSearch {
+    PlanOptions opt;
+    int64_t walks; /* that are left */
+    int64_t below; /* bytes that a plan must not reach */
+    Trial best;
+    bool found;
+} SlotSearch;
+
 /* The plan of a form whose rings share pools, where it is smaller than the best so far. */
-static void try_slots(const Program *program, const PlanOptions *opt,
-                      int64_t *walks, Trial *best)
+static void try_slots(SlotSearch *search, const Program *given, bool hosts)
 {
-    const ArenaMark mark = arena_mark(best->arena);
-    const int64_t least = best->plan.arena_size;
-    PlanOptions own = *opt;
-    int64_t missing;
-    own.below = least;
-    own.walks = walks;
-    const int64_t peak = trial_new(program, &own).schedule.peak;
-    arena_release(best->arena, mark);
-    if (peak >= least)
-        return;
-    const Program *narrow = trial_narrow(program);
-    const PlanOptions options = slot_options(opt, narrow, opt->hosts);
-    const Trial slots = plan_schedule(narrow, &options, &missing);
-    if (is_smaller(&slots.plan, &best->plan))
-        *best = slots;
-    else
-        arena_release(best->arena, mark);
+    Arena *scratch = &given->graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    const Program *program = trial_narrow(given);
+    PlanOptions options = slot_options(&search->opt, program, hosts);
+    Ways ways;
+    options.below = search->below - options.align + 1;
+    options.walks = &search->walks;
+    const Trial scheduled = schedule_joined(program, &options);
+    if (scheduled.schedule.peak < options.below) {
+        const bool promised = place_promised(&scheduled, &ways);
+        const Trial slots = promised ? ways.trial : place_least(&ways);
+        if (slots.plan.arena_size < search->below) {
+            search->best = slots;
+            search->below = slots.plan.arena_size;
+            search->found = true;
+            return;
+        }
+    }
+    arena_release(scratch, mark);
 }
 
-/* The plan whose streams deal the rows of their rings slots of a pool, where it is smaller than the
- * one whose rings lie apart: tables, for which there must be a reason. */
-static Trial plan_slots(const Forms *forms, const PlanOptions *given,
-                        const Trial *rings)
+/* Of all forms, as long as the rings of the schedule may do without. */
+static void plan_slots(SlotSearch *search, const Forms *forms,
+                       const Trial *rings)
 {
     /* The search keeps memory for each step. */
+    const PlanOptions *opt = &search->opt;
     const size_t steps = forms->at->step.n;
-    const bool many = (int64_t)steps > plan_budget(given).search.steps;
-    int64_t walks = plan_budget(given).slot_walks;
-    PlanOptions own = *given;
-    Trial best = *rings;
-    if (given->rings || given->regions || many)
-        return best;
-    own.walked = walked_new(rings->arena, steps);
+    const bool many = (int64_t)steps > plan_budget(opt).search.steps;
+    if (opt->rings || opt->regions || many || search->below <= 0)
+        return;
     for (int way = 0; way < 2 * forms->n; way++) {
-        const Program *program = forms->at + way / 2;
         const bool hosts = way % 2;
-        if (hosts && !has_hosts(rings))
-            continue;
-        const PlanOptions options = slot_options(&own, program, hosts);
-        try_slots(program, &options, &walks, &best);
+        if (!hosts || has_hosts(rings))
+            try_slots(search, forms->at + way / 2, hosts);
     }
-    return best;
+}
+
+/* The smallest plan. That of rings that lie apart is placed only where none with slots takes less
+ * than its schedule promises. */
+static Trial plan_smallest(const Forms *forms, const Program *best,
+                           const PlanOptions *opt)
+{
+    Arena *scratch = &best->graph->store->scratch;
+    const Trial scheduled = schedule_steps(best, opt, 0);
+    const int64_t promised =
+        items_round(&scheduled.all, scheduled.schedule.peak);
+    SlotSearch search = {
+        .opt = *opt,
+        .walks = plan_budget(opt).slot_walks,
+        .below = promised,
+    };
+    search.opt.walked = walked_new(scratch, best->step.n);
+    plan_slots(&search, forms, &scheduled);
+    if (search.found)
+        return search.best;
+    const Trial rings = place_steps(&scheduled);
+    search.below = rings.plan.arena_size;
+    if (search.below > promised)
+        plan_slots(&search, forms, &rings);
+    return search.found ? search.best : rings;
 }
 
 static PlanLevel level_of(const PlanOptions *opt)
@@ -387,8 +478,7 @@ Trial plan_find(const Program *program, const PlanOptions *given)
         return plan_steps(best, &opt, 0);
     if (opt.arena_limit || opt.curve || opt.goal != PLAN_RAM)
         return frontier_plan(forms->at, forms->n, &opt, plan_steps);
-    const Trial rings = plan_steps(best, &opt, 0);
-    return plan_slots(forms, &lowest, &rings);
+    return plan_smallest(forms, best, &lowest);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)

@@ -50,8 +50,9 @@ bool trial_widen(const Trial *trial, Trial *wide);
 
 /* Rows that are handed in come one by one, in a stream or not. */
 bool trial_by_list(const Trial *trial, const Slot *slot);
-/* The offsets of the items, and what the plan says of them (offsets.c). */
-void trial_place(Trial *trial);
+/* The offsets of the items, and what the plan says of them (offsets.c). capacity: beyond so many
+ * bytes no arena is of use, and the search ends early; 0: the least that is found. */
+void trial_place(Trial *trial, int64_t capacity);
 /* Makes the trial's steps those of the program: directions, rings, offsets, segments and blocks
  * (apply.c). */
 void trial_apply(const Trial *trial, Program *program);
