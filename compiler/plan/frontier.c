@@ -15,11 +15,10 @@ enum { MOST_POINTS = 40 };
 typedef struct Point {
     const Program *form;
     int32_t pixels;
-    bool slots; /* rings share pools */
-    bool hosts; /* then: results go to the place of what they are made of */
     Items *all;
     Schedule schedule;
     int64_t cost;
+    const Trial *trial; /* planned already; NULL: not yet */
 } Point;
 
 typedef struct Frontier {
@@ -30,6 +29,8 @@ typedef struct Frontier {
     VEC(CurvePoint) curve; /* the points that were planned and hold */
     VEC(size_t) of;        /* by point of the curve: its number in `point` */
     int64_t macs;          /* of the steps, each made once */
+    /* bytes of the plan that is made without a limit, where it is asked for; -1: it is not */
+    int64_t usual;
 } Frontier;
 
 static int64_t macs_of(const Program *program)
@@ -109,23 +110,16 @@ static void try_form(Frontier *frontier, const Program *form, int32_t pixels)
     list_points(frontier, schedule_open(frontier->arena, all, opt), point);
 }
 
-/* The smallest schedule of a form that computes nothing twice, its rings sharing pools. */
-static void try_slots(Frontier *frontier, const Program *form, bool hosts)
+/* The plan that is made without a limit. */
+static void add_smallest(Frontier *frontier, const Trial *trial)
 {
-    PlanOptions opt = options_of_points(frontier);
-    opt.hosts = hosts && plan_shares(&opt, form);
-    opt.slots = true;
-    opt.arena_limit = 0;
     Point point = {
-        .form = form,
-        .pixels = STREAM_PIXELS,
-        .slots = true,
-        .hosts = hosts,
-        .all = NEW(frontier->arena, Items),
+        .form = trial->program,
+        .schedule = trial->schedule,
+        .cost = trial->schedule.cost + form_cost(trial->program),
+        .trial = trial,
     };
-    *point.all = items_find(frontier->arena, form, &opt);
-    point.schedule = schedule_find(frontier->arena, point.all, &opt);
-    point.cost = point.schedule.cost + form_cost(form);
+    point.schedule.peak = trial->plan.arena_size;
     VEC_PUSH(frontier->arena, &frontier->point, point);
 }
 
@@ -201,9 +195,9 @@ static Program *program_of(Frontier *frontier, const Point *point)
 static Trial plan_point(Frontier *frontier, const Point *point)
 {
     PlanOptions opt = options_of_points(frontier);
+    if (point->trial)
+        return *point->trial;
     opt.pixels = strips_of(&point->schedule) ? 1 : point->pixels;
-    opt.slots = point->slots;
-    opt.hosts = point->hosts;
     return frontier->plan(program_of(frontier, point), &opt,
                           point->schedule.peak);
 }
@@ -245,8 +239,8 @@ static size_t smallest(const Frontier *frontier, size_t first)
     return best;
 }
 
-/* The cheapest that holds the limit, or the smallest. Without a limit: the smallest that the goal
- * allows, or the cheapest. */
+/* The cheapest that holds the limit, or the smallest. Without a limit: what is made without a
+ * curve, the smallest that the goal allows, or the cheapest. */
 static size_t choose(const Frontier *frontier)
 {
     const CurvePoint *curve = frontier->curve.at;
@@ -255,6 +249,9 @@ static size_t choose(const Frontier *frontier)
     size_t first = 0;
     for (size_t i = 0; limit && i < n; i++)
         if (curve[i].arena <= limit)
+            return i;
+    for (size_t i = 0; !limit && i < n; i++)
+        if (curve[i].arena <= frontier->usual && !curve[i].strips)
             return i;
     while (!limit && first + 1 < n && curve[first].strips)
         first++;
@@ -306,23 +303,16 @@ static bool has_short_rows(const Program *form)
     return false;
 }
 
-/* Tables of slots are for those who look for the last byte. */
-static bool takes_slots(const PlanOptions *opt)
-{
-    return (opt->arena_limit || opt->curve) && !opt->regions;
-}
-
-static void try_forms(Frontier *frontier, const Program *form, int forms)
+static void try_forms(Frontier *frontier, const Program *form, int forms,
+                      const Trial *smallest)
 {
     for (int i = 0; i < forms; i++) {
         try_form(frontier, form + i, STREAM_PIXELS);
         if (has_short_rows(form + i))
             try_form(frontier, form + i, 1);
-        if (!takes_slots(frontier->opt))
-            continue;
-        try_slots(frontier, form + i, false);
-        try_slots(frontier, form + i, true);
     }
+    if (smallest)
+        add_smallest(frontier, smallest);
     keep_best(frontier);
     if (!frontier->opt->arena_limit && !frontier->opt->curve)
         keep_goal(frontier);
@@ -358,15 +348,18 @@ static Trial plan_points(Frontier *frontier, Arena *arena)
 }
 
 Trial frontier_plan(const Program *form, int forms, const PlanOptions *opt,
-                    PlanSteps *plan)
+                    PlanSteps *plan, const Trial *smallest)
 {
     Frontier frontier = {
         .arena = &form->graph->store->scratch,
         .opt = opt,
         .plan = plan,
         .macs = macs_of(form),
+        .usual = -1,
     };
-    try_forms(&frontier, form, forms);
+    if (smallest && opt->goal == PLAN_RAM)
+        frontier.usual = smallest->plan.arena_size;
+    try_forms(&frontier, form, forms, smallest);
     Trial trial = plan_points(&frontier, form->graph->arena);
     drop_beaten(&frontier);
     const size_t best = choose(&frontier);

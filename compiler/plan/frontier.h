@@ -11,8 +11,9 @@ typedef Trial PlanSteps(const Program *program, const PlanOptions *opt,
                         int64_t enough);
 
 /* Tries forms of a program (the first is the plainest) under falling limits, in strips where that
- * goes lower. The plan that opt asks for, with all of them in Plan.curve. */
+ * goes lower. smallest: the plan that is made without a limit, a point like the others; NULL: there
+ * is none. The plan that opt asks for, with all of them in Plan.curve. */
 Trial frontier_plan(const Program *form, int forms, const PlanOptions *opt,
-                    PlanSteps *plan);
+                    PlanSteps *plan, const Trial *smallest);
 
 #endif

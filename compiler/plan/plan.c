@@ -476,9 +476,14 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     const Program *best = compare_shared(forms, &lowest);
     if (opt.level < PLAN_STREAM)
         return plan_steps(best, &opt, 0);
-    if (opt.arena_limit || opt.curve || opt.goal != PLAN_RAM)
-        return frontier_plan(forms->at, forms->n, &opt, plan_steps);
-    return plan_smallest(forms, best, &lowest);
+    const bool curve = opt.arena_limit || opt.curve;
+    if (curve ? opt.regions > 0 : opt.goal != PLAN_RAM)
+        return frontier_plan(forms->at, forms->n, &opt, plan_steps, NULL);
+    lowest.goal = PLAN_RAM;
+    const Trial smallest = plan_smallest(forms, best, &lowest);
+    if (!curve)
+        return smallest;
+    return frontier_plan(forms->at, forms->n, &opt, plan_steps, &smallest);
 }
 
 void plan_program(Program *program, const PlanOptions *opt)
