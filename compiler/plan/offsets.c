@@ -276,6 +276,8 @@ static void place_in_regions(Trial *trial)
 static PlaceResult place_in_arena(Trial *trial, int64_t capacity)
 {
     Trial close = *trial;
+    memset(&close.arc, 0, sizeof close.arc);
+    memset(&close.overlap, 0, sizeof close.overlap);
     find_arcs(trial, trial->schedule.peak);
     const PlaceResult apart = find_offsets(trial, capacity);
     if (apart.optimal && apart.height <= trial->schedule.peak)
@@ -304,19 +306,11 @@ static void place_guests(Trial *trial)
     }
 }
 
-/* Of an earlier call: copies of the trial may still use the lists. */
-static void forget_places(Trial *trial)
-{
-    memset(&trial->item, 0, sizeof trial->item);
-    memset(&trial->arc, 0, sizeof trial->arc);
-    memset(&trial->overlap, 0, sizeof trial->overlap);
-}
-
 void trial_place(Trial *trial, int64_t capacity)
 {
     Plan *plan = &trial->plan;
     const size_t items = trial->all.item.n;
-    forget_places(trial);
+    trial->item.n = 0;
     add_items(trial);
     add_state(trial);
     count_in_slots(trial);

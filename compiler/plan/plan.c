@@ -43,9 +43,14 @@ static void place_trial(Trial *trial, bool tried)
 {
     const int64_t peak = items_round(&trial->all, trial->schedule.peak);
     const bool within = tried && !trial->opt.regions;
+    const Trial unplaced = *trial;
+    const ArenaMark mark = arena_mark(trial->arena);
     trial_place(trial, within ? peak : 0);
-    if (within && trial->plan.arena_size <= peak && !trial->plan.optimal)
-        trial_place(trial, 0);
+    if (!within || trial->plan.arena_size > peak || trial->plan.optimal)
+        return;
+    arena_release(trial->arena, mark);
+    *trial = unplaced;
+    trial_place(trial, 0);
 }
 
 /* The pairs in streams pass as many pixels at a time as fit; false: they cannot pass more than now.
@@ -135,6 +140,9 @@ static Trial schedule_steps(const Program *given, const PlanOptions *opt,
     PlanOptions options = *opt;
     options.arena_limit = enough;
     options.hosts = plan_shares(opt, program) && (opt->hosts || !opt->slots);
+    /* Of many steps the first schedule is to be the one: there is no room for another. */
+    if (!plan_shares(opt, program))
+        options.walked = NULL;
     return schedule_joined(program, &options);
 }
 
