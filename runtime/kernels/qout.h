@@ -295,27 +295,53 @@ INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
         inlay_qbytes_each(&bytes, sum, y, next, 0);
 }
 
-/* Bytes of n sums of the first channel, which begin with `start`, `ys` bytes apart. */
-INLAY_INLINE void inlay_qbytes_line(const inlay_qbytes *bytes, int32_t start,
+/* Bytes of n sums of the first channel, `ys` bytes apart. */
+INLAY_INLINE void inlay_qbytes_line(const inlay_qbytes *bytes,
                                     const int32_t *sum, int32_t n, uint8_t *y,
                                     ptrdiff_t ys, int all)
 {
     const int32_t *const end = sum + n;
     const int32_t by = bytes->fixed->by[0];
     for (; sum < end; sum++, y += ys)
-        *y = inlay_qbyte(bytes, 0, by, *sum + start, all);
+        *y = inlay_qbyte(bytes, 0, by, *sum, all);
 }
 
 INLAY_APART void inlay_qfixed_line(const inlay_qresult *result,
-                                   const inlay_qfixed *fixed, int32_t start,
+                                   const inlay_qfixed *fixed,
                                    const int32_t *sum, int32_t n, uint8_t *y,
                                    ptrdiff_t ys)
 {
     const inlay_qbytes bytes = inlay_qbytes_of(result, fixed);
     if (inlay_qbytes_all(&bytes))
-        inlay_qbytes_line(&bytes, start, sum, n, y, ys, 1);
+        inlay_qbytes_line(&bytes, sum, n, y, ys, 1);
     else
-        inlay_qbytes_line(&bytes, start, sum, n, y, ys, 0);
+        inlay_qbytes_line(&bytes, sum, n, y, ys, 0);
+}
+
+/* The same by floats. */
+INLAY_APART void inlay_qfloat_line(const inlay_qresult *result, float scale,
+                                   const int32_t *sum, int32_t n, uint8_t *y,
+                                   ptrdiff_t ys)
+{
+    const int32_t *const end = sum + n;
+    const int32_t zero = result->zero;
+    const int32_t lo = result->lo;
+    const int32_t hi = result->hi;
+    for (; sum < end; sum++, y += ys)
+        *y = (uint8_t)inlay_saturate((float)*sum * scale, zero, lo, hi);
+}
+
+/* Bytes of n sums, each of a channel; stores of bytes might change `result`. */
+INLAY_INLINE void inlay_qfloat_bytes(const inlay_qresult *result,
+                                     const float *scale, const int32_t *sum,
+                                     int32_t n, uint8_t *y)
+{
+    const int32_t zero = result->zero;
+    const int32_t lo = result->lo;
+    const int32_t hi = result->hi;
+    int32_t i;
+    for (i = 0; i < n; i++)
+        y[i] = (uint8_t)inlay_saturate((float)sum[i] * scale[i], zero, lo, hi);
 }
 
 /* y[i] of n sums that are those of channels `channel` and on. */
@@ -335,11 +361,13 @@ static inline void inlay_qresults(const inlay_qresult *result, int32_t channel,
         }
         return;
     }
+    if (!INLAY_QSOFT) {
+        inlay_qfloat_bytes(result, scale, sum, n, (uint8_t *)y);
+        return;
+    }
     for (i = 0; i < n; i++)
         ((uint8_t *)y)[i] =
-            (uint8_t)(INLAY_QSOFT
-                          ? inlay_qinteger_byte(result, sum[i], scale[i])
-                          : inlay_qfloat_byte(result, sum[i], scale[i]));
+            (uint8_t)inlay_qinteger_byte(result, sum[i], scale[i]);
 }
 
 #endif

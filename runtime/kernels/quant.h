@@ -52,8 +52,17 @@ static inline int32_t inlay_saturate(float v, int32_t z, int32_t lo, int32_t hi)
 {
     const float least = (float)(lo - z);
     const float most = (float)(hi - z);
+#if defined __GNUC__ && defined __riscv_flen
+    /* compilers make branches of comparisons; NaN becomes the other number here, too */
+    int32_t nearest;
+    __asm__("fmax.s %0, %0, %1" : "+f"(v) : "f"(least));
+    __asm__("fmin.s %0, %0, %1" : "+f"(v) : "f"(most));
+    __asm__("fcvt.w.s %0, %1, rne" : "=r"(nearest) : "f"(v));
+    return nearest + z;
+#else
     const float a = v > least ? v : least;
     return inlay_nearest(a < most ? a : most) + z;
+#endif
 }
 
 /* Makes n elements of y of those of x; scales and zero points (NULL: 0) lie `step` apart. */
