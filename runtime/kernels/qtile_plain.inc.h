@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: 0BSD
- * The tile of qtile.h in plain C: two pixels, or one, by four channels of a block; where floats are
- * software's, results by integers. On Thumb-2 without the DSP instructions (Cortex-M3) the fours of
- * two pixels are written out: their eight sums and what is multiplied fill the registers. */
+ * The tile of qtile.h in plain C: two pixels, or one, by four channels of a block, three pixels on
+ * RISC-V (qtile_riscv.inc.h); where floats are software's, results by integers. On Thumb-2 without
+ * the DSP instructions (Cortex-M3) the fours of two pixels are written out: their eight sums and
+ * what is multiplied fill the registers. */
 #ifndef INLAY_QTILE_PLAIN_H
 #define INLAY_QTILE_PLAIN_H
 
@@ -19,6 +20,8 @@ INLAY_INLINE int32_t inlay_qnumber_at(const inlay_qtile *tile, const uint8_t *x,
         return *(const int8_t *)x;
     return sign == INLAY_QUNSIGNED ? *x : (*x ^ tile->flip) - tile->minus;
 }
+
+#include "kernels/qtile_riscv.inc.h"
 
 /* ---- Thumb-2 of cores that have no faster form: compilers do not keep so many registers ---- */
 
@@ -192,6 +195,9 @@ enum { INLAY_QLANES = 2 };
 enum { INLAY_QLANES = 4 };
 #endif
 
+/* Pixels that go through it together, at the most. */
+enum { INLAY_QSIDE = INLAY_QRISCV ? 3 : 2 };
+
 /* Weights of the next tap are not read before the sums of this one are made, which stay what they
  * are: those of many taps at once would take the registers of the sums. */
 #if defined __GNUC__
@@ -200,116 +206,153 @@ enum { INLAY_QLANES = 4 };
 #define INLAY_QORDER(w, sum) (void)0
 #endif
 
-/* Adds byte k of x to the sums of some channels of each pixel; w: the four of the first channel.
- * Returns w, once the sums are made. */
-INLAY_INLINE const int8_t *
-inlay_qplain_one(const inlay_qtile *tile, const uint8_t *x, const uint8_t *next,
-                 const int8_t *w, int32_t k, int32_t *sum, int32_t lanes,
-                 int two, inlay_qsign sign)
+/* Adds byte k of each pixel's x to the sums of its channels, four of each pixel; w: the four of the
+ * first channel. Returns w, once the sums are made. */
+INLAY_INLINE const int8_t *inlay_qplain_one(const inlay_qtile *tile,
+                                            const uint8_t *const *x,
+                                            const int8_t *w, int32_t k,
+                                            int32_t *sum, int32_t lanes,
+                                            int32_t pixels, inlay_qsign sign)
 {
-    const int32_t a = inlay_qnumber_at(tile, x + k, sign);
-    const int32_t b = two ? inlay_qnumber_at(tile, next + k, sign) : 0;
-    int32_t i;
+    int32_t number[INLAY_QSIDE];
+    int32_t i, p;
     INLAY_UNROLL
-    for (i = 0; i < lanes; i++) {
-        sum[i] = inlay_wrap_add(sum[i], a * w[4 * i + k]);
-        if (two)
-            sum[4 + i] = inlay_wrap_add(sum[4 + i], b * w[4 * i + k]);
-    }
+    for (p = 0; p < pixels; p++)
+        number[p] = inlay_qnumber_at(tile, x[p] + k, sign);
     INLAY_UNROLL
-    for (i = 0; i < lanes; i++) {
-        INLAY_QORDER(w, sum[i]);
-        if (two)
-            INLAY_QORDER(w, sum[4 + i]);
-    }
+    for (i = 0; i < lanes; i++)
+        INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        sum[4 * p + i] =
+            inlay_wrap_add(sum[4 * p + i], number[p] * w[4 * i + k]);
+    INLAY_UNROLL
+    for (i = 0; i < lanes; i++)
+        INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        INLAY_QORDER(w, sum[4 * p + i]);
     return w;
 }
 
-/* Fours of taps from x up to `end`. */
-INLAY_INLINE void inlay_qplain_fours(const inlay_qtile *tile, const uint8_t *x,
-                                     const uint8_t *end, const int8_t *w,
-                                     int32_t step, int32_t *sum, int two,
-                                     inlay_qsign sign)
+/* Where the pixels read, from x on. */
+INLAY_INLINE void inlay_qplain_places(const inlay_qtile *tile, const uint8_t *x,
+                                      int32_t pixels, const uint8_t **to)
 {
-    const uint8_t *next = x + tile->xs;
-    int32_t k;
-#if INLAY_QTHUMB
-    if (two && x < end) {
-        if (sign == INLAY_QSIGNED)
-            inlay_qthumb_signed(x, next, end, w, step, sum);
-        else
-            inlay_qthumb_unsigned(x, next, end, w, step, sum);
-        return;
-    }
-#endif
-#if INLAY_QTHUMB1
-    if (x < end) {
-        inlay_qthumb1_pixel(x, end, w, step, sum, sign);
-        if (two)
-            inlay_qthumb1_pixel(next, end + tile->xs, w, step, sum + 4, sign);
-        return;
-    }
-#endif
-    for (; x < end; x += 4, next += 4, w += step)
-        INLAY_UNROLL
-    for (k = 0; k < 4; k++)
-        w = inlay_qplain_one(tile, x, next, w, k, sum, INLAY_QLANES, two, sign);
+    int32_t p;
+    INLAY_UNROLL
+    for (p = 0; p < pixels; p++, x += tile->xs)
+        to[p] = x;
 }
 
-/* Two sets of sums. */
-INLAY_INLINE void inlay_qplain_copy(const int32_t *first, const int32_t *second,
-                                    int32_t *to, int two)
+/* Fours of taps from x up to `end` in C. */
+INLAY_INLINE void inlay_qplain_loop(const inlay_qtile *tile, const uint8_t *x,
+                                    const uint8_t *end, const int8_t *w,
+                                    int32_t step, int32_t *sum, int32_t pixels,
+                                    inlay_qsign sign)
 {
-    int32_t i;
-    INLAY_UNROLL
-    for (i = 0; i < INLAY_QLANES; i++) {
-        to[i] = first[i];
-        if (two)
-            to[4 + i] = second[i];
+    const uint8_t *at[INLAY_QSIDE];
+    int32_t k, p;
+    inlay_qplain_places(tile, x, pixels, at);
+    for (; at[0] < end; w += step) {
+        INLAY_UNROLL
+        for (k = 0; k < 4; k++)
+            w = inlay_qplain_one(tile, at, w, k, sum, INLAY_QLANES, pixels,
+                                 sign);
+        INLAY_UNROLL
+        for (p = 0; p < pixels; p++)
+            at[p] += 4;
     }
+}
+
+/* The same by the core's own instructions, where they are written out for so many pixels. */
+INLAY_INLINE void inlay_qplain_fours(const inlay_qtile *tile, const uint8_t *x,
+                                     const uint8_t *end, const int8_t *w,
+                                     int32_t step, int32_t *sum, int32_t pixels,
+                                     inlay_qsign sign)
+{
+#if INLAY_QTHUMB
+    if (pixels == 2 && x < end) {
+        if (sign == INLAY_QSIGNED)
+            inlay_qthumb_signed(x, x + tile->xs, end, w, step, sum);
+        else
+            inlay_qthumb_unsigned(x, x + tile->xs, end, w, step, sum);
+        return;
+    }
+#elif INLAY_QRISCV
+    if (pixels == 3 && x < end) {
+        const inlay_qriscv of = { tile->xs, end, step };
+        if (sign == INLAY_QSIGNED)
+            inlay_qriscv_signed(x, &of, w, sum);
+        else
+            inlay_qriscv_unsigned(x, &of, w, sum);
+        return;
+    }
+#elif INLAY_QTHUMB1
+    if (x < end) {
+        inlay_qthumb1_pixel(x, end, w, step, sum, sign);
+        if (pixels == 2)
+            inlay_qthumb1_pixel(x + tile->xs, end + tile->xs, w, step, sum + 4,
+                                sign);
+        return;
+    }
+#endif
+    inlay_qplain_loop(tile, x, end, w, step, sum, pixels, sign);
 }
 
 /* Adds a row of the window, at x, to sums; returns the weights of the next. */
 INLAY_INLINE const int8_t *inlay_qplain_row(const inlay_qtile *tile,
                                             const uint8_t *x, const int8_t *w,
-                                            int32_t step, int32_t *sum, int two,
-                                            inlay_qsign sign)
+                                            int32_t step, int32_t *sum,
+                                            int32_t pixels, inlay_qsign sign)
 {
     const int32_t tail = tile->run & 3;
     const int32_t fours = tile->run - tail;
     const uint8_t *const end = x + fours;
+    const uint8_t *at[INLAY_QSIDE];
     int32_t i;
-    inlay_qplain_fours(tile, x, end, w, step, sum, two, sign);
-    w += fours / 4 * step;
+    inlay_qplain_fours(tile, x, end, w, step, sum, pixels, sign);
+    w += (fours >> 2) * step;
+    if (!tail)
+        return w;
+    inlay_qplain_places(tile, end, pixels, at);
     for (i = 0; i < tail; i++)
-        w = inlay_qplain_one(tile, end, end + tile->xs, w, i, sum, INLAY_QLANES,
-                             two, sign);
-    return tail ? w + step : w;
+        w = inlay_qplain_one(tile, at, w, i, sum, INLAY_QLANES, pixels, sign);
+    return w + step;
 }
 
-/* Where one pixel reads, or two, and what four sums of each begin with. */
+/* Where pixels read, and what four sums of each begin with. */
 typedef struct inlay_qplain_from {
     const uint8_t *first; /* row of the window */
     ptrdiff_t at;         /* bytes into each of its rows */
     const int32_t *start;
 } inlay_qplain_from;
 
+/* Sums of each pixel; `next`: from those of a pixel to those of the next. */
+INLAY_INLINE void inlay_qplain_copy(const int32_t *from, int32_t next,
+                                    int32_t *to, int32_t pixels)
+{
+    int32_t i, p;
+    INLAY_UNROLL
+    for (i = 0; i < INLAY_QLANES; i++)
+        INLAY_UNROLL
+    for (p = 0; p < pixels; p++)
+        to[4 * p + i] = from[next * p + i];
+}
+
 /* Sums of the window for the channels from number `lane` of four on. */
 INLAY_INLINE void inlay_qplain_rows(const inlay_qtile *tile,
                                     const inlay_qplain_from *from, int32_t lane,
                                     const int8_t *w, int32_t step, int32_t *sum,
-                                    int two, inlay_qsign sign)
+                                    int32_t pixels, inlay_qsign sign)
 {
     const ptrdiff_t at = from->at;
-    const int32_t *start = from->start + lane;
     const uint8_t *x = from->first + at;
-    int32_t s[4 + INLAY_QLANES];
+    int32_t s[4 * INLAY_QSIDE];
     int32_t d = 0;
     int32_t h = 0;
-    inlay_qplain_copy(start, start, s, two);
+    inlay_qplain_copy(from->start + lane, 0, s, pixels);
     w += 4 * lane;
     for (;;) {
-        w = inlay_qplain_row(tile, x, w, step, s, two, sign);
+        w = inlay_qplain_row(tile, x, w, step, s, pixels, sign);
         if (++h == tile->nkh) {
             h = 0;
             if (++d == tile->nkd)
@@ -317,38 +360,41 @@ INLAY_INLINE void inlay_qplain_rows(const inlay_qtile *tile,
         }
         x = inlay_qwindow(tile, d, h) + at;
     }
-    inlay_qplain_copy(s, s + 4, sum + lane, two);
+    inlay_qplain_copy(s, 4, sum + lane, pixels);
 }
 
-/* Sums of the window. */
+/* Sums of the window: of as many pixels as go together, two, or one. */
 INLAY_INLINE void inlay_qplain_window(const inlay_qtile *tile,
                                       const inlay_qplain_from *from,
                                       const int8_t *w, int32_t step,
-                                      int32_t *sum, int two, inlay_qsign sign)
+                                      int32_t *sum, int32_t pixels,
+                                      inlay_qsign sign)
 {
     int32_t i;
     for (i = 0; i < 4; i += INLAY_QLANES) {
-        if (two)
-            inlay_qplain_rows(tile, from, i, w, step, sum, 1, sign);
+        if (INLAY_QSIDE == 3 && pixels > 2)
+            inlay_qplain_rows(tile, from, i, w, step, sum, INLAY_QSIDE, sign);
+        else if (pixels > 1)
+            inlay_qplain_rows(tile, from, i, w, step, sum, 2, sign);
         else
-            inlay_qplain_rows(tile, from, i, w, step, sum, 0, sign);
+            inlay_qplain_rows(tile, from, i, w, step, sum, 1, sign);
     }
 }
 
 INLAY_APART void inlay_qplain_signed(const inlay_qtile *tile,
                                      const inlay_qplain_from *from,
                                      const int8_t *w, int32_t step,
-                                     int32_t *sum, int two)
+                                     int32_t *sum, int32_t pixels)
 {
-    inlay_qplain_window(tile, from, w, step, sum, two, INLAY_QSIGNED);
+    inlay_qplain_window(tile, from, w, step, sum, pixels, INLAY_QSIGNED);
 }
 
 INLAY_APART void inlay_qplain_unsigned(const inlay_qtile *tile,
                                        const inlay_qplain_from *from,
                                        const int8_t *w, int32_t step,
-                                       int32_t *sum, int two)
+                                       int32_t *sum, int32_t pixels)
 {
-    inlay_qplain_window(tile, from, w, step, sum, two, INLAY_QUNSIGNED);
+    inlay_qplain_window(tile, from, w, step, sum, pixels, INLAY_QUNSIGNED);
 }
 
 /* Are x's numbers its bytes with their sign, or without, and weights packed in fours? */
@@ -400,7 +446,7 @@ INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
                     of = apart;
                 }
                 for (k = 0; k < i && k < 4; k++)
-                    of = inlay_qplain_one(tile, x, x, of, k, sum, 4, 0,
+                    of = inlay_qplain_one(tile, &x, of, k, sum, 4, 1,
                                           INLAY_QOTHER);
             }
         }
@@ -410,39 +456,52 @@ INLAY_APART void inlay_qplain_other(const inlay_qtile *tile, ptrdiff_t at,
 static inline void inlay_qplain_sums(const inlay_qtile *tile,
                                      const inlay_qplain_from *from,
                                      const int8_t *w, int32_t step,
-                                     int32_t *sum, int two)
+                                     int32_t *sum, int32_t pixels)
 {
+    int32_t p;
     if (from->first && tile->flip) {
-        inlay_qplain_signed(tile, from, w, step, sum, two);
+        inlay_qplain_signed(tile, from, w, step, sum, pixels);
         return;
     }
     if (from->first) {
-        inlay_qplain_unsigned(tile, from, w, step, sum, two);
+        inlay_qplain_unsigned(tile, from, w, step, sum, pixels);
         return;
     }
-    memcpy(sum, from->start, 4 * sizeof *sum);
-    memcpy(sum + 4, from->start, 4 * sizeof *sum);
-    inlay_qplain_other(tile, from->at, w, step, sum);
-    if (two)
-        inlay_qplain_other(tile, from->at + tile->xs, w, step, sum + 4);
+    for (p = 0; p < pixels; p++) {
+        memcpy(sum + 4 * p, from->start, 4 * sizeof *sum);
+        inlay_qplain_other(tile, from->at + p * tile->xs, w, step, sum + 4 * p);
+    }
 }
 
-/* Channels from `from` on of the group at one pixel, or two, become results. */
+/* Channels from `from` on of the group at some pixels become results. */
 INLAY_INLINE void inlay_qplain_end(const inlay_qtile *tile,
                                    const inlay_qcall *call,
                                    const inlay_qgroup *group,
                                    const inlay_qfixed *fixed, int32_t pixel,
-                                   int two, int32_t from, int32_t *sum)
+                                   int32_t pixels, int32_t from, int32_t *sum)
 {
+    const ptrdiff_t ys = tile->ys;
+    int32_t p;
     if (INLAY_QSOFT && fixed->suits) {
-        uint8_t *y = (uint8_t *)call->y + pixel * tile->ys + group->channel;
-        inlay_qfixed_bytes(&tile->result, fixed, sum, y + from,
-                           two ? y + from + tile->ys : NULL);
+        uint8_t *y = (uint8_t *)call->y + pixel * ys + group->channel + from;
+        inlay_qfixed_bytes(&tile->result, fixed, sum, y,
+                           pixels > 1 ? y + ys : NULL);
+        if (INLAY_QSIDE == 3 && pixels == 3)
+            inlay_qfixed_bytes(&tile->result, fixed, sum + 8, y + 2 * ys, NULL);
         return;
     }
     inlay_qgroup_end(tile, call, group, pixel, from, fixed->n, sum);
-    if (two)
-        inlay_qgroup_end(tile, call, group, pixel + 1, from, fixed->n, sum + 4);
+    for (p = 1; p < pixels; p++)
+        inlay_qgroup_end(tile, call, group, pixel + p, from, fixed->n,
+                         sum + 4 * p);
+}
+
+/* Of n pixels, those that go together. */
+static inline int32_t inlay_qplain_side(int32_t n)
+{
+    if (n < 2)
+        return 1;
+    return INLAY_QSIDE == 3 && n > 2 && n != 4 ? 3 : 2;
 }
 
 INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
@@ -450,7 +509,7 @@ INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
 {
     const inlay_qroom room = inlay_qroom_of(&tile->result, tile->taps);
     inlay_qplain_from from;
-    int32_t p, i;
+    int32_t p, n, i;
     from.first = inlay_qplain_suits(tile) ? inlay_qwindow(tile, 0, 0) : NULL;
     for (i = 0; i < group->lanes; i += 4) {
         inlay_qfixed fixed;
@@ -459,13 +518,13 @@ INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
         fixed.scale = group->scale + i;
         fixed.suits = room.most && !call->x_sum &&
                       inlay_qfixed_take(&fixed, &room, from.start);
-        for (p = 0; p < call->pixels; p += 2) {
-            const int two = p + 1 < call->pixels;
-            int32_t sum[8];
+        for (p = 0; p < call->pixels; p += n) {
+            int32_t sum[4 * INLAY_QSIDE];
+            n = inlay_qplain_side(call->pixels - p);
             from.at = call->at + p * tile->xs;
             inlay_qplain_sums(tile, &from, group->last + 4 * i, group->step,
-                              sum, two);
-            inlay_qplain_end(tile, call, group, &fixed, p, two, i, sum);
+                              sum, n);
+            inlay_qplain_end(tile, call, group, &fixed, p, n, i, sum);
         }
     }
 }

@@ -16,11 +16,11 @@ import tap
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, '..', '..')
 UNIT = os.path.join(HERE, 'unit')
-CORES = {'m0': [[]], 'm3': [[]], 'm4': [[]], 'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
+CORES = {'m0': [[]], 'm3': [[]], 'm4': [[]], 'rv32imac': [[]], 'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
 
 
 def build(core, work, source, flags):
-    own = [os.path.join(HERE, f) for f in ('start.c', 'start_arm.c')] + [os.path.join(UNIT, 'heap.c'), source]
+    own = [os.path.join(HERE, f) for f in ('start.c', 'start_arm.c' if 'arm' in core.compiler else 'start_riscv.c')] + [os.path.join(UNIT, 'heap.c'), source]
     folders = [UNIT, HERE, os.path.join(ROOT, 'runtime'), os.path.join(ROOT, 'tests', 'unit', 'kernels')]
     command = [core.compiler + 'gcc', '-std=gnu11'] + core.flags + flags + ['-O2', '-ffp-contract=off', '-DROUNDS=40']
     command += [f for folder in folders for f in ('-I', folder)]

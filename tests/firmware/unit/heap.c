@@ -3,7 +3,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Newlib's name, and picolibc's. */
 void *_sbrk(ptrdiff_t more);
+void *sbrk(ptrdiff_t more);
 
 static union {
     unsigned char bytes[1 << 20];
@@ -18,4 +20,9 @@ void *_sbrk(ptrdiff_t more)
         return (void *)-1;
     used += (size_t)more;
     return at;
+}
+
+void *sbrk(ptrdiff_t more)
+{
+    return _sbrk(more);
 }
