@@ -15,7 +15,7 @@ enum {
     INLAY_QOWN_MOST = 5     /* the most side by side */
 };
 
-/* Pixels side by side: five, three or two; or one, and any that has more columns outside of x than
+/* Pixels side by side: five or two; or one, and any that has more columns outside of x than
  * the first and the last of such. */
 typedef struct inlay_qown_piece {
     int32_t n;
@@ -155,10 +155,9 @@ INLAY_INLINE void inlay_qown_pieces(const inlay_qown *own,
     for (; piece < end; sum += piece->n, piece++) {
         if (piece->beside)
             *sum = inlay_qown_one(own, piece, line, channel);
-        else if (piece->n == 5)
-            inlay_qown_some(own, piece, line, channel, sum, 5, stride, sign);
-        else if (piece->n == 3)
-            inlay_qown_some(own, piece, line, channel, sum, 3, stride, sign);
+        else if (piece->n == INLAY_QOWN_MOST)
+            inlay_qown_some(own, piece, line, channel, sum, INLAY_QOWN_MOST,
+                            stride, sign);
         else
             inlay_qown_some(own, piece, line, channel, sum, 2, stride, sign);
     }
@@ -300,14 +299,6 @@ static inline int inlay_qown_suits(const inlay_qdw *job)
            params->flip == params->minus && !job->of.zw && !job->of.zw_all;
 }
 
-/* Of n pixels, those that go side by side. */
-static inline int32_t inlay_qown_side(int32_t n)
-{
-    if (n >= 5 && n != 6)
-        return 5;
-    return n == 3 || n == 6 ? 3 : 2;
-}
-
 /* The piece that pixel p of the columns begins, if it has n. Do only columns beside its first and
  * last lie outside? */
 static inline int inlay_qown_fits(const inlay_qown *own, int32_t p, int32_t n,
@@ -333,7 +324,9 @@ static inline void inlay_qown_divide(inlay_qown *own)
     for (p = 0; p < own->n; p += n) {
         inlay_qown_piece *piece = own->piece + own->pieces++;
         const int32_t left = own->n - p;
-        n = left > 1 ? inlay_qown_side(left) : 1;
+        n = left > 1 ? 2 : 1;
+        if (left >= INLAY_QOWN_MOST)
+            n = INLAY_QOWN_MOST;
         if (!inlay_qown_fits(own, p, n, piece)) {
             n = 1;
             inlay_qown_fits(own, p, n, piece);
@@ -383,10 +376,10 @@ static inline void inlay_qown_all(inlay_qdw *job, int32_t r0, int32_t r1)
     int32_t most, done, column, chunk;
     inlay_qown own;
     inlay_qown_set(job, &own);
-    most = inlay_qdw_most(job, r1 - r0, INLAY_QPIXELS);
+    most = inlay_qdw_most(job, r1 - r0, INLAY_QOWN_PIXELS);
     chunk = INLAY_QOWN_PIXELS;
     if (most == 1 && !inlay_qpacked_apart(job->base, job->step, r0, r1))
-        chunk = INLAY_QPIXELS;
+        chunk = INLAY_QOWN_MOST; /* within those of a tile */
     for (done = 0; done < r1 - r0; done += own.lines.n) {
         own.lines = inlay_qdw_lines_of(job, r0, r1, done, most);
         for (column = 0; column < own.params->ow; column += own.n) {
