@@ -158,8 +158,10 @@ INLAY_INLINE void inlay_qown_pieces(const inlay_qown *own,
         else if (piece->n == INLAY_QOWN_MOST)
             inlay_qown_some(own, piece, line, channel, sum, INLAY_QOWN_MOST,
                             stride, sign);
-        else
+        else if (piece->n == 2)
             inlay_qown_some(own, piece, line, channel, sum, 2, stride, sign);
+        else
+            inlay_qown_some(own, piece, line, channel, sum, 1, stride, sign);
     }
 }
 
@@ -175,11 +177,17 @@ INLAY_APART void inlay_qown_unsigned(const inlay_qown *own,
 {
     inlay_qown_pieces(own, line, channel, sum, 1, INLAY_QUNSIGNED);
 }
-INLAY_APART void inlay_qown_far(const inlay_qown *own,
-                                const uint8_t *const *line, int32_t channel,
-                                int32_t *sum)
+INLAY_APART void inlay_qown_far_signed(const inlay_qown *own,
+                                       const uint8_t *const *line,
+                                       int32_t channel, int32_t *sum)
 {
-    inlay_qown_pieces(own, line, channel, sum, 2, INLAY_QOTHER);
+    inlay_qown_pieces(own, line, channel, sum, 2, INLAY_QSIGNED);
+}
+INLAY_APART void inlay_qown_far_unsigned(const inlay_qown *own,
+                                         const uint8_t *const *line,
+                                         int32_t channel, int32_t *sum)
+{
+    inlay_qown_pieces(own, line, channel, sum, 2, INLAY_QUNSIGNED);
 }
 
 static inline void inlay_qown_sums(const inlay_qown *own,
@@ -187,8 +195,10 @@ static inline void inlay_qown_sums(const inlay_qown *own,
                                    int32_t *sum)
 {
     const inlay_qpacked_params *params = own->params;
-    if (params->sw == 2)
-        inlay_qown_far(own, line, channel, sum);
+    if (params->sw == 2 && params->flip)
+        inlay_qown_far_signed(own, line, channel, sum);
+    else if (params->sw == 2)
+        inlay_qown_far_unsigned(own, line, channel, sum);
     else if (params->flip)
         inlay_qown_signed(own, line, channel, sum);
     else
@@ -309,7 +319,7 @@ static inline int inlay_qown_fits(const inlay_qown *own, int32_t p, int32_t n,
     const int32_t first = (own->c + p) * sw - params->pw;
     const int32_t last = first + (n - 1) * sw + 2;
     piece->n = n;
-    piece->beside = n == 1;
+    piece->beside = 0;
     piece->first = first;
     piece->at = first * own->pix;
     piece->left = first < 0;
@@ -329,7 +339,7 @@ static inline void inlay_qown_divide(inlay_qown *own)
             n = INLAY_QOWN_MOST;
         if (!inlay_qown_fits(own, p, n, piece)) {
             n = 1;
-            inlay_qown_fits(own, p, n, piece);
+            piece->beside = !inlay_qown_fits(own, p, n, piece);
         }
     }
 }
