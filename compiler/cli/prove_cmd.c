@@ -231,7 +231,7 @@ static LowerOptions lower_options(const Claim *claim, bool any_rows)
     return (LowerOptions){
         .family = claim->family,
         .narrow = claim->narrow,
-        .winograd = claim->winograd,
+        .for_speed = claim->winograd,
         .any_rows = any_rows,
         .window = claim->coded ? 0 : claim->window,
     };

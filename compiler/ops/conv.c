@@ -246,7 +246,7 @@ static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
     window_upright(window);
     const inlay_conv_params params = packed_params(lower, layer);
     inlay_winograd_params winograd = { .tile = 0 };
-    if (lower->winograd && node->winograd)
+    if (lower->for_speed && node->winograd)
         winograd = winograd_params(&params);
     if (groups > 1 && single && window->spatial < 3)
         lower_depthwise(lower, node, layer, weights, &params);

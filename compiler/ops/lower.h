@@ -22,7 +22,7 @@ struct Lower {
     bool narrow;          /* weights stay in the type of the file */
     /* scratch buys time: 3x3 convolutions may compute on transformed tiles, those of bytes gather
      * rows */
-    bool winograd;
+    bool for_speed;
     bool any_rows; /* one row of a product is taken as many are */
     int64_t
         window; /* bytes that weights are read through; 0: pointers reach them */

@@ -187,7 +187,7 @@ static Program *program_new(Graph *graph, const LowerOptions *options)
         .graph = graph,
         .family = options->family,
         .narrow = options->narrow,
-        .winograd = options->winograd,
+        .winograd = options->for_speed,
     };
     return program;
 }
@@ -203,7 +203,7 @@ Program *lower_graph(Graph *g, const LowerOptions *options)
         .family = options->family,
         .pack_width = options->family->float_width,
         .narrow = options->narrow,
-        .winograd = options->winograd && options->family->float_vectors,
+        .for_speed = options->for_speed && options->family->float_vectors,
         .any_rows = options->any_rows,
         .window = options->window,
     };

@@ -10,7 +10,7 @@ typedef struct LowerOptions {
     bool narrow;          /* weights stay in the type of the file */
     /* scratch buys time: 3x3 convolutions may compute on transformed tiles, those of bytes gather
      * rows */
-    bool winograd;
+    bool for_speed;
     /* weights of products are packed in the same way for one row as for many */
     bool any_rows;
     int64_t

@@ -419,7 +419,7 @@ static Step *lower_conv_packed(Packing *packing)
     inlay_qpacked_params *params = packing->params;
     params->wide = widened(packing);
     params->gather = packing_gathers(params, packing_window(params),
-                                     packing->lower->winograd);
+                                     packing->lower->for_speed);
     const Folded folded = fold_zeros(packing);
     Tensor *scale = factors(packing);
     Recipe *packed = packing_blocks(packing);

@@ -25,7 +25,7 @@
 #include "prove/check.h"
 
 /* It buys time with weights and scratch: not where those have a limit. */
-static bool takes_winograd(const Options *options)
+static bool buys_time(const Options *options)
 {
     return (PlanGoal)options->optimize == PLAN_SPEED && !options->max_arena &&
            !options->max_weights && !options->window && !options->code_weights;
@@ -54,7 +54,7 @@ static void lower(Compile *compile)
     const LowerOptions lower_options = {
         .family = family_of_target(options->target),
         .narrow = !options->weights_type,
-        .winograd = takes_winograd(options),
+        .for_speed = buys_time(options),
         .any_rows = compile->lengths || compile->apart,
         .window = streamed ? *options->window : 0,
     };
