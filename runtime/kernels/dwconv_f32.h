@@ -43,6 +43,7 @@ typedef struct inlay_dw {
     int32_t channels, clamp;
     float lo, hi;
     int32_t backward;
+    int32_t apart; /* y overlaps nothing that is read: tiles may go in pairs */
     int32_t left, right; /* columns whose windows inlay_dw_inside() takes */
     float *y;            /* at column `origin`, as q */
     const float *q;
@@ -119,6 +120,7 @@ INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
         inlay_dw_four(t, tile, c, form);
 #endif
 #ifdef INLAY_FPU_ARM
+    (void)pixels;
     for (; c < t->channels; c++)
         inlay_dw_single(t, tile, c, form);
 #else
@@ -128,10 +130,12 @@ INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
 }
 
 /* Do tiles go in pairs? These load each weight for eight pixels, and the columns that their windows
- * share but once. */
-INLAY_INLINE int inlay_dw_pairs(const int form)
+ * share but once. Some channels of both are written before the others are read: where y lies over
+ * x, plans allow for one tile. */
+INLAY_INLINE int inlay_dw_pairs(const inlay_dw *t, const int form)
 {
-    return INLAY_VL > 1 && form != INLAY_DW_ANY && form != INLAY_DW_ONE;
+    return INLAY_VL > 1 && t->apart && form != INLAY_DW_ANY &&
+           form != INLAY_DW_ONE;
 }
 
 /* Goes on by n tiles. */
@@ -157,13 +161,12 @@ INLAY_INLINE void inlay_dw_two(const inlay_dw *t, const inlay_dw_tile *tile,
     inlay_dw_channels(t, &left, form, 2 * INLAY_DW_TILE_MOST);
 }
 
-/* Tiles one after the other. A pair reads all it needs before it writes: no later than its tiles
- * would by themselves. */
+/* Tiles one after the other. */
 INLAY_INLINE void inlay_dw_tiles(const inlay_dw *t, const inlay_dw_tile *tiles,
                                  const int form)
 {
     inlay_dw_tile tile = *tiles;
-    while (inlay_dw_pairs(form) && tile.tiles >= 2) {
+    while (inlay_dw_pairs(t, form) && tile.tiles >= 2) {
         inlay_dw_two(t, &tile, form);
         inlay_dw_go_on(t, &tile, 2);
         tile.tiles -= 2;
@@ -420,6 +423,17 @@ static inline void inlay_dw_columns(const inlay_conv_params *p,
     }
 }
 
+/* Can no byte of so many rows of y be one that they are made of? Where rows have slots, only one
+ * that is made by itself may lie over those. */
+static inline int inlay_dw_apart(const inlay_conv_params *p, void *const *base,
+                                 const inlay_step *s, int32_t rows)
+{
+    const int dealt = inlay_is_dealt(s->ref) && inlay_is_dealt(s->ref + 1);
+    if (s->ref[4].base >= 0 || (dealt && rows == 1))
+        return 0;
+    return inlay_disjoint(base, s, p->ow, p->iw);
+}
+
 INLAY_APART int inlay_dwconv_rows(void *const *base, const inlay_step *s,
                                   int32_t r0, int32_t r1)
 {
@@ -430,6 +444,7 @@ INLAY_APART int inlay_dwconv_rows(void *const *base, const inlay_step *s,
     inlay_dw_setup(p, base, s, &t);
     t.ys = s->ref[0].pix;
     t.qs = s->ref[4].pix;
+    t.apart = inlay_dw_apart(p, base, s, r1 - r0);
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = inlay_next_row(s, r0, r1, done);
         inlay_dw_window(p, &t, w, r);

@@ -118,6 +118,7 @@ static inline int inlay_dwpw_by(void *const *base, const inlay_step *s,
     first.ys = p->channels;
     first.q = NULL;
     first.qs = 0;
+    first.apart = 1;
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = inlay_next_row(s, r0, r1, done);
         inlay_dw_window(&depthwise, &first, w, r);
