@@ -129,12 +129,19 @@ INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
 #endif
 }
 
+/* Helium has half the registers that a pair takes. */
+#if INLAY_VL > 1 && !defined INLAY_HELIUM
+enum { INLAY_DW_PAIRS = 1 };
+#else
+enum { INLAY_DW_PAIRS = 0 };
+#endif
+
 /* Do tiles go in pairs? These load each weight for eight pixels, and the columns that their windows
  * share but once. Some channels of both are written before the others are read: where y lies over
  * x, plans allow for one tile. */
 INLAY_INLINE int inlay_dw_pairs(const inlay_dw *t, const int form)
 {
-    return INLAY_VL > 1 && t->apart && form != INLAY_DW_ANY &&
+    return INLAY_DW_PAIRS && t->apart && form != INLAY_DW_ANY &&
            form != INLAY_DW_ONE;
 }
 
@@ -444,7 +451,7 @@ INLAY_APART int inlay_dwconv_rows(void *const *base, const inlay_step *s,
     inlay_dw_setup(p, base, s, &t);
     t.ys = s->ref[0].pix;
     t.qs = s->ref[4].pix;
-    t.apart = inlay_dw_apart(p, base, s, r1 - r0);
+    t.apart = INLAY_DW_PAIRS && inlay_dw_apart(p, base, s, r1 - r0);
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = inlay_next_row(s, r0, r1, done);
         inlay_dw_window(p, &t, w, r);
