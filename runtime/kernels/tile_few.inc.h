@@ -13,6 +13,13 @@ typedef INLAY_V(f) inlay_few;
 
 enum { INLAY_FEW_MOST = 2 };
 
+/* Sums that registers hold beside the weights, a value and what weights are made of. */
+#if INLAY_VL >= 16
+enum { INLAY_FEW_HELD = 14 };
+#else
+enum { INLAY_FEW_HELD = 6 };
+#endif
+
 /* Are the channels of a group made in this way? */
 INLAY_INLINE int inlay_is_few(const inlay_tile *t, const inlay_group *g,
                               const inlay_shape shape)
@@ -171,6 +178,19 @@ INLAY_INLINE void inlay_few_tile(const inlay_tile *t, const inlay_group *g,
     inlay_few_finish(t, g, each, y, q, pixels, channels);
 }
 
+/* The same, in two halves where there are too many sums. */
+INLAY_INLINE void inlay_few_halves(const inlay_tile *t, const inlay_group *g,
+                                   ptrdiff_t at, float *y, const float *q,
+                                   const int pixels, const int channels)
+{
+    const int all = pixels * channels <= INLAY_FEW_HELD;
+    const int first = all ? pixels : (pixels + 1) / 2;
+    inlay_few_tile(t, g, at, y, q, first, channels);
+    if (first < pixels)
+        inlay_few_tile(t, g, at + first * t->xs, y + first * t->ys,
+                       q ? q + first * t->qs : NULL, pixels - first, channels);
+}
+
 /* `tiles` tiles of the call from pixel number *pixel on: as one. */
 INLAY_INLINE void inlay_few_next(const inlay_tile *t, const inlay_tiles *call,
                                  const inlay_group *g, ptrdiff_t *pixel,
@@ -179,22 +199,21 @@ INLAY_INLINE void inlay_few_next(const inlay_tile *t, const inlay_tiles *call,
 {
     const ptrdiff_t step = t->backward ? -pixels : pixels;
     const ptrdiff_t first = *pixel + (tiles > 1 && t->backward ? step : 0);
-    inlay_few_tile(t, g, call->at + first * t->xs, g->y + first * t->ys,
-                   g->q ? g->q + first * t->qs : NULL, tiles * pixels,
-                   channels);
+    inlay_few_halves(t, g, call->at + first * t->xs, g->y + first * t->ys,
+                     g->q ? g->q + first * t->qs : NULL, tiles * pixels,
+                     channels);
     *pixel += tiles * step;
 }
 
-/* All tiles of the call, in pairs where registers hold them: see inlay_tiles4(). */
+/* All tiles of the call, in pairs where registers hold them. */
 INLAY_INLINE void inlay_few_channels(const inlay_tile *t,
                                      const inlay_tiles *call,
                                      const inlay_group *g, const int pixels,
                                      const int channels)
 {
-    const int held = (2 * pixels + 1) * channels;
     ptrdiff_t pixel = 0;
     int32_t left = call->count;
-    if (held <= INLAY_TILE_HELD) {
+    if (2 * pixels * channels <= INLAY_FEW_HELD) {
         for (; left >= 2; left -= 2)
             inlay_few_next(t, call, g, &pixel, pixels, 2, channels);
     }

@@ -132,7 +132,7 @@ static void adjacent_columns(inlay_conv_params *p)
 /* Whole vectors of channels, of which one to three are made behind whole blocks: tile_few.inc.h. */
 static void few_channels(inlay_conv_params *p)
 {
-    p->ic = 16 * (1 + (int32_t)rnd(2));
+    p->ic = 16;
     p->oc = 16 * (int32_t)rnd(2) + 1 + (int32_t)rnd(3);
 }
 
