@@ -17,7 +17,7 @@ typedef struct Axes {
 
 static Axes axes_of(const Plan *plan)
 {
-    Axes axes = { .least_bytes = INFINITY, .most_work = 1.05 };
+    Axes axes = { .least_bytes = HUGE_VAL, .most_work = 1.05 };
     for (size_t i = 0; i < plan->curve.n; i++) {
         const CurvePoint *point = plan->curve.at + i;
         const double bytes = log2((double)point->arena + 1);
@@ -116,13 +116,14 @@ static void draw(const Html *html, Text *text)
 static void put_row(const Html *html, Text *text, const CurvePoint *point)
 {
     const Plan *plan = &html->program->plan;
-    text_print(
-        text,
-        "<tr%s><td>%s<td class=\"n\">%s<td class=\"n\">%.3fx<td "
-        "class=\"n\">%d<td class=\"n\">%d<td class=\"n\">%d\n",
-        point->chosen ? " class=\"taken\"" : "", point->chosen ? "taken" : "",
-        html_number(html->arena, point->arena), curve_factor(plan, point),
-        point->steps, point->streamed, point->strips);
+    text_put(text,
+             point->chosen ? "<tr class=\"taken\"><td>taken" : "<tr><td>");
+    text_print(text,
+               "<td class=\"n\">%s<td class=\"n\">%.3fx<td class=\"n\">%d<td "
+               "class=\"n\">%d<td class=\"n\">%d\n",
+               html_number(html->arena, point->arena),
+               curve_factor(plan, point), point->steps, point->streamed,
+               point->strips);
 }
 
 Text html_curve(const Html *html)
