@@ -104,6 +104,19 @@ void expand_operand(Node *at, int i, DType to)
     node_set_input(at, i, expand_cast(at, at->in[i], to));
 }
 
+void expand_like_first(Node *at)
+{
+    const DType x = node_type(at);
+    const DType type = dtype_is_small_float(x) ? DT_F32 : x;
+    for (int i = 1; i < at->n_in; i++) {
+        const Tensor *tensor = at->in[i];
+        if (!tensor || tensor->dtype == type)
+            continue;
+        if (type == DT_F64 || tensor->dtype == DT_F64)
+            expand_operand(at, i, type);
+    }
+}
+
 Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank,
                        const int64_t *dims)
 {

@@ -52,6 +52,9 @@ ExpandPair expand_matmul;
 Tensor *expand_cast(const Node *at, Tensor *tensor, DType to);
 /* Operand i of `at` itself becomes its cast. */
 void expand_operand(Node *at, int i, DType to);
+/* Operands of another width than the first become their casts where either is a double: scales and
+ * statistics beside an image, which decides. */
+void expand_like_first(Node *at);
 /* A dimension of 1 becomes that axis of the result. */
 typedef Tensor *ExpandAlong(const Node *at, Tensor *tensor, int axis);
 ExpandAlong expand_unsqueeze;
