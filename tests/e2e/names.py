@@ -57,18 +57,31 @@ def shared_names(work, names):
     return found
 
 
+def objects(work, names, compiler, command):
+    """The models' objects in a folder of the compiler's name, made once: they do not depend on the program."""
+    folder = os.path.join(work, compiler)
+    if os.path.exists(folder):
+        return 0, ''
+    os.mkdir(folder)
+    sources = [os.path.relpath(f, folder) for n in names for f in host.sources(os.path.join(work, 'out-' + n))]
+    above = [os.path.join('..', word) if word.startswith('out-') else word for word in command]
+    status, text = host.run(above + ['-c'] + sources, folder)
+    if not status and len(os.listdir(folder)) != len(sources):
+        return 1, 'two sources have one name'
+    return status, text
+
+
 def together(t, work, names, compiler, label, before, after):
     """All models in one program, by one command that has the folders of all."""
     headers = ''.join('#include "%s.h"\n' % n for n in names)
     calls = ' || '.join('(%s_run(NULL, NULL, NULL) != %s_E_ARG)' % (n, n.upper()) for n in names)
     with open(os.path.join(work, 'program.c'), 'w') as f:
         f.write(MAIN % dict(before=before, headers=headers, after=after, calls=calls))
-    command = [compiler] + host.STRICT + ['-O0', '-o', 'program', 'program.c']
-    for n in names:
-        command += ['-I', 'out-%s/src' % n]
-    for n in names:
-        command += [os.path.relpath(f, work) for f in host.sources(os.path.join(work, 'out-' + n))]
-    status, text = host.run(command + ['-lm'], work)
+    command = [compiler] + host.STRICT + ['-O0'] + [word for n in names for word in ('-I', 'out-%s/src' % n)]
+    status, text = objects(work, names, compiler, command)
+    if not status:
+        made = [os.path.join(compiler, f) for f in os.listdir(os.path.join(work, compiler))]
+        status, text = host.run(command + ['-o', 'program', 'program.c'] + made + ['-lm'], work)
     if t.ok('%d models in one program by %s, %s' % (len(names), compiler, label), status == 0, text[:3000]):
         status, text = host.run(['./program'], work)
         t.ok('it runs (%s, %s)' % (compiler, label), status == 0, 'exit %d %s' % (status, text))

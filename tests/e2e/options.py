@@ -4,7 +4,9 @@ option is for the command, one experiment shows that it changes the outcome (sta
 everywhere else the status is 64, the message names the option and nothing is printed. Values: enumerated ones are all
 accepted, a misspelt one is refused and the right one is suggested; numbers are digits and nothing else.
 
-    options.py --inlay INLAY --models MODELS"""
+    options.py --inlay INLAY --models MODELS [--every N]
+
+Every N-th of the refusals, which are more than a thousand and all one line of the compiler's."""
 import argparse
 import json
 import os
@@ -361,9 +363,13 @@ SAME = {('compile', 'depfile-target'),       # in the depfile: build_side.py
 EXAMPLE = {'bytes': '1M', 'text': 'cse', 'list': 'x=1'}
 
 
+def is_for(command, option):
+    return command in option['commands']
+
+
 def pair(t, b, command, option):
     name = '%s --%s' % (command, option['name'])
-    if command in option['commands']:
+    if is_for(command, option):
         base, more = EXPERIMENTS[option['name']](b, 'run' if command == 'test' and option['name'] not in OF_TEST else command)
         if base[0] == 'run' and command == 'test':
             base = b.as_test(base)
@@ -383,10 +389,13 @@ def pair(t, b, command, option):
          'status %d\n%s' % (status, message))
 
 
-def pairs(t, b, table):
+def pairs(t, b, table, every):
+    refused = 0
     for c in table['commands']:
         for option in table['options']:
-            pair(t, b, c['name'], option)
+            refused += not is_for(c['name'], option)
+            if is_for(c['name'], option) or refused % every == 0:
+                pair(t, b, c['name'], option)
         text = b.run(['help', c['name']])[1]
         mine = {o['name'] for o in table['options'] if c['name'] in o['commands']}
         shown = {line.split('--')[1].split('=')[0].split(' ')[0] for line in text.splitlines() if line[:8].strip()[:2] in ('--', '-' + line[3:4]) and '--' in line[:8]}
@@ -484,6 +493,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
     p.add_argument('--models', required=True)
+    p.add_argument('--every', type=int, default=1)
     o = p.parse_args()
     t = tap.Tap()
     with host.Work() as work:
@@ -491,7 +501,7 @@ def main():
         table = json.loads(b.run(['help', '--json'])[1])
         t.ok('each option has an experiment', {x['name'] for x in table['options']} == set(EXPERIMENTS), {x['name'] for x in table['options']} ^ set(EXPERIMENTS))
         b.manifest(b.digits)
-        pairs(t, b, table)
+        pairs(t, b, table, o.every)
         values(t, b, table)
         numbers(t, b, table)
         forms(t, b)

@@ -21,13 +21,13 @@ import tap
 import tree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FLAGS = ['-O0', '-g1', '-w', '-std=c99', '-fsanitize=address,undefined,float-cast-overflow', '-fno-sanitize-recover=all']
+FLAGS = ['-O0', '-g1', '-w', '-std=c99', '-fsanitize=float-cast-overflow'] + host.SANITIZERS
 LEVELS = ['stream', 'stream', 'stream', 'overlap', 'order', 'simple']
 PLACES = {'simple': 1, 'order': 2, 'overlap': 3, 'stream': 4}     # of PlanLevel
 # Work that is not worth waiting for, and is no fault: bytes of one run, multiplications.
 MOST_BYTES, MOST_MACS = 4 << 20, 20000000
 GROUP = 40
-SANITIZERS = {'ASAN_OPTIONS': 'detect_leaks=0:allocator_may_return_null=1:handle_abort=1:hard_rss_limit_mb=3000', 'UBSAN_OPTIONS': 'print_stacktrace=1'}
+OPTIONS = {'ASAN_OPTIONS': 'detect_leaks=0:allocator_may_return_null=1:handle_abort=1:hard_rss_limit_mb=3000', 'UBSAN_OPTIONS': 'print_stacktrace=1'}
 BAD_STATUS = {70: 'the compiler calls it its own fault (70)'}
 
 
@@ -71,7 +71,7 @@ def compile_all(o, work, mutants):
             lines += '{0}-run {0}.run run-extremes {0}.onnx {1} {2}\n'.format(m.name, PLACES[m.level], o.seed)
     with open(os.path.join(work, 'list'), 'w') as f:
         f.write(lines if not o.inside else ''.join(line + '\n' for line in lines.splitlines() if ' run-extremes ' in line))
-    status, text = host.run(['sh', '-c', 'exec "$0" <list', o.compile], work, limit=3600, env=SANITIZERS)
+    status, text = host.run(['sh', '-c', 'exec "$0" <list', o.compile], work, limit=3600, env=OPTIONS)
     ended = {line.split()[0]: line.split()[1:] for line in text.splitlines() if re.match(r'm\d+(-run)? -?\d+ \d+$', line)}
     if o.inside:
         return note_inside(work, mutants, ended)
@@ -169,7 +169,7 @@ def build_and_run(o, work, by_name, mans):
         build_and_run(o, work, by_name, dict(list(mans.items())[:half]))
         build_and_run(o, work, by_name, dict(list(mans.items())[half:]))
         return
-    _, text = host.run(['./drive', str(o.seed)], work, limit=3600, env=SANITIZERS)
+    _, text = host.run(['./drive', str(o.seed)], work, limit=3600, env=OPTIONS)
     ended = dict(line.split() for line in text.splitlines() if re.match(r'm\d+ -?\d+$', line))
     for name in mans:
         m, said = by_name[name], read_text(os.path.join(work, name + '.run'))

@@ -8,7 +8,7 @@ import host
 import onnx
 
 STRICT = host.STRICT + ['-O1', '-ffp-contract=off']
-SANITIZE = ['-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-ffp-contract=off']
+SANITIZE = ['-g'] + host.SANITIZERS + ['-ffp-contract=off']
 
 
 class Refused(RuntimeError):
