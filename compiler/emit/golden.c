@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "emit/interface.h"
 #include "emit/lengths.h"
+#include "emit/values.h"
 #include "eval/eval.h"
 
 /* What a test may take: multiplications, bytes that steps write, bytes of weights and of inputs
@@ -89,7 +90,7 @@ static uint32_t fill(const Tensor *tensor, unsigned char *to, uint32_t random)
 {
     const Maker maker = maker_of(tensor->dtype);
     const size_t bytes = (size_t)dtype_element(tensor->dtype);
-    const int64_t count = interface_length(tensor);
+    const int64_t count = value_length(tensor);
     for (int64_t i = 0; i < count; i++, to += bytes) {
         random = random * UINT32_C(1664525) + UINT32_C(1013904223);
         const int64_t value = (int64_t)(random >> maker.shift) + maker.base;
@@ -155,7 +156,7 @@ static int64_t real_count(const Graph *graph, size_t i, void *const *out)
     const Tensor *tensor = graph->output.at[i];
     int64_t count = 1;
     if (!tensor->dynamic)
-        return interface_length(tensor);
+        return value_length(tensor);
     const int64_t *dims = out[graph_dims_place(graph, i)];
     for (int k = 0; k < tensor->shape.rank; k++)
         count *= dims[k];

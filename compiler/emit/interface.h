@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory, inputs and results in the generated code: macros and members of the header, and the
- * statements that take them from the caller. */
+ * Memory, inputs and results in the generated code: members of the header, macros of states, and
+ * the statements that take them all from the caller. */
 #ifndef INLAY_EMIT_INTERFACE_H
 #define INLAY_EMIT_INTERFACE_H
 
 #include "emit/emitter.h"
 
-/* How many elements of the API's type the value has: dtype_element(). */
-int64_t interface_length(const Tensor *tensor);
-
 /* ---- of the header ---- */
 
-/* Macros: bytes of the arena, or of each region, and of the weights; elements of inputs and
- * results, and where those that lie in the arena begin. */
-Text interface_sizes(const Emitter *emitter);
-/* Macros: bytes, elements and dimensions of each value, scale and zero point of integers. */
-Text interface_facts(const Emitter *emitter);
-/* Is a value of the model words? */
-bool has_labels(const Emitter *emitter);
-/* The words that integers of inputs and results are codes of. */
-Text interface_labels(const Emitter *emitter);
 /* Members of NAME_arenas, NAME_inputs, NAME_outputs. */
 Text interface_arenas(const Emitter *emitter);
 Text interface_inputs(const Emitter *emitter);
 Text interface_outputs(const Emitter *emitter);
-/* Macros of the input that comes row by row. */
-Text interface_rows(const Emitter *emitter);
-Text interface_units(const Emitter *emitter);
-Text interface_threads(const Emitter *emitter);
 /* Does anything survive from run to run? Macros that say where, and the statements that begin anew.
  */
 bool has_states(const Emitter *emitter);
@@ -43,9 +27,9 @@ bool outputs_inside(const Emitter *emitter);
 bool has_buffers(const Emitter *emitter);
 /* Room on the stack for real dimensions that the caller does not ask for. */
 Text interface_dims(const Emitter *emitter);
-/* Statements: each region's pointer, and those of inputs and outputs. */
 /* What the parameter `arena` points to. */
 const char *interface_memory(const Emitter *emitter);
+/* Statements: each region's pointer, and those of inputs and outputs. */
 Text interface_regions(const Emitter *emitter);
 Text interface_values(const Emitter *emitter);
 /* The pointers to the weights of other models. */

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "emit/interface.h"
 #include "emit/lengths.h"
+#include "emit/values.h"
 
 /* float, double, uint8_t ... int64_t */
 static const char *rust_type(Arena *arena, DType dtype)
@@ -31,7 +31,7 @@ static void put_lengths(Text *text, const char *kind, Tensor *const *tensor,
 {
     for (size_t i = 0; i < count; i++)
         put_constant(text, arena_printf(text->arena, "%s%zu_LENGTH", kind, i),
-                     interface_length(tensor[i]));
+                     value_length(tensor[i]));
 }
 
 Text rust_sizes(const Emitter *emitter)

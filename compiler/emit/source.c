@@ -9,6 +9,7 @@
 #include "emit/group.h"
 #include "emit/interface.h"
 #include "emit/lengths.h"
+#include "emit/macros.h"
 #include "emit/own_names.h"
 #include "emit/seal.h"
 #include "emit/selftest.h"
@@ -101,17 +102,17 @@ static void write_header(const Emitter *emitter, Output *output,
 {
     const Section sections[] = {
         { "about", about(emitter) },
-        { "sizes", interface_sizes(emitter) },
-        { "facts", interface_facts(emitter) },
+        { "sizes", macros_sizes(emitter) },
+        { "facts", macros_facts(emitter) },
         { "tensors", update_tensors(emitter) },
-        { "labels", interface_labels(emitter) },
+        { "labels", macros_labels(emitter) },
         { "states", interface_states(emitter) },
         { "arenas", interface_arenas(emitter) },
         { "inputs", interface_inputs(emitter) },
         { "outputs", interface_outputs(emitter) },
-        { "rows", interface_rows(emitter) },
-        { "units", interface_units(emitter) },
-        { "threads", interface_threads(emitter) },
+        { "rows", macros_rows(emitter) },
+        { "units", macros_units(emitter) },
+        { "threads", macros_threads(emitter) },
         { NULL, { 0 } },
     };
     Filling filling = *common;
