@@ -68,14 +68,12 @@ INLAY_INLINE uint32_t inlay_upper(uint32_t first, uint32_t second)
 INLAY_INLINE void inlay_qplane_two(uint32_t first, uint32_t second,
                                    uint32_t *to, ptrdiff_t next)
 {
-    const uint32_t e = inlay_even(first);
-    const uint32_t f = inlay_even(second);
-    const uint32_t o = inlay_odd(first);
-    const uint32_t q = inlay_odd(second);
-    to[0] = inlay_lower(e, f);
-    to[next] = inlay_lower(o, q);
-    to[2 * next] = inlay_upper(e, f);
-    to[3 * next] = inlay_upper(o, q);
+    const uint32_t lower = inlay_lower(first, second);
+    const uint32_t upper = inlay_upper(first, second);
+    to[0] = inlay_even(lower);
+    to[next] = inlay_odd(lower);
+    to[2 * next] = inlay_even(upper);
+    to[3 * next] = inlay_odd(upper);
 }
 
 /* How the columns of a row become words: zero points join one that is alone in its pair. */

@@ -37,31 +37,64 @@ typedef struct inlay_qthree {
     inlay_qcolumns columns;
     inlay_qdw_ring x, y;
     inlay_qthree_channel *channels;
-    uint32_t *numbers; /* of the first row */
-    int32_t has;       /* is there a column of x in the windows? */
+    uint32_t *numbers;    /* of the first row */
+    const int8_t *w;      /* of the step: weights, */
+    ptrdiff_t groups;     /* bytes from tap to tap, */
+    const int32_t *start; /* what sums begin with */
+    const float *scale;   /* and are multiplied with */
+    ptrdiff_t each;       /* 1: each channel has its own */
+    int32_t has;          /* is there a column of x in the windows? */
     inlay_qthree_result result;
 } inlay_qthree;
 
 /* ---- numbers and weights ---- */
+
+/* Two fours of bytes, which lie side by side in their row, as a word of each of four channels: the
+ * bytes of the channels 0 and 1 in a word, then 2 and 3. */
+#define INLAY_Q3_LOWER "pkhbt %[c], %[a], %[b], lsl #16\n"
+#define INLAY_Q3_UPPER "pkhtb %[b], %[b], %[a], asr #16\n"
+#define INLAY_Q3_FLIP "eor %[c], %[c], %[mask]\neor %[b], %[b], %[mask]\n"
+#define INLAY_Q3_PUT(half, at) "sxtb16 %[a], " half "\nstr %[a], [%[to]" at "\n"
+#define INLAY_Q3_PUT1 INLAY_Q3_PUT("%[c], ror #8", ", %[next]]")
+#define INLAY_Q3_PUT2 INLAY_Q3_PUT("%[b]", ", %[next], lsl #1]")
+#define INLAY_Q3_PUT3 INLAY_Q3_PUT("%[b], ror #8", ", %[last]]")
+#define INLAY_Q3_PUT0 INLAY_Q3_PUT("%[c]", "], #4")
+#define INLAY_Q3_JOIN INLAY_Q3_LOWER INLAY_Q3_UPPER INLAY_Q3_FLIP
+#define INLAY_Q3_TAKEN INLAY_Q3_PUT1 INLAY_Q3_PUT2 INLAY_Q3_PUT3 INLAY_Q3_PUT0
+
+/* Where the words of the next row belong. */
+INLAY_INLINE uint32_t *inlay_qthree_two(uint32_t a, uint32_t b, uint32_t mask,
+                                        uint32_t *to, ptrdiff_t next)
+{
+    const ptrdiff_t bytes = 4 * next;
+    uint32_t c;
+    __asm__ volatile(
+        INLAY_Q3_JOIN INLAY_Q3_TAKEN
+        : INLAY_QIO2(a, b), INLAY_QTEMP(c), INLAY_QIO(to)
+        : [mask] "r"(mask), [next] "r"(bytes), [last] "r"(3 * bytes)
+        : "memory");
+    return to;
+}
 
 /* A row of numbers of four channels at x. */
 INLAY_INLINE void inlay_qthree_line(const inlay_qcolumns *columns,
                                     const uint8_t *x, uint32_t *to)
 {
     const uint32_t mask = columns->mask;
+    const uint32_t zero = columns->zero ^ mask;
     const ptrdiff_t pix = columns->pix;
     const ptrdiff_t next = columns->next;
     const uint8_t *end;
     if (columns->before) {
-        inlay_qplane_two(columns->zero, inlay_word(x) ^ mask, to, next);
+        to = inlay_qthree_two(zero, inlay_word(x), mask, to, next) + 2;
         x += pix;
-        to += 3;
     }
-    for (end = x + columns->bytes; x < end; x += 2 * pix, to += 3)
-        inlay_qplane_two(inlay_word(x) ^ mask, inlay_word(x + pix) ^ mask, to,
-                         next);
+    for (end = x + columns->bytes; x < end; x += 2 * pix)
+        to = inlay_qthree_two(inlay_word(x), inlay_word(x + pix), mask, to,
+                              next) +
+             2;
     if (columns->after)
-        inlay_qplane_two(inlay_word(x) ^ mask, columns->zero, to, next);
+        inlay_qthree_two(inlay_word(x), zero, mask, to, next);
 }
 
 INLAY_APART void inlay_qthree_fresh(const inlay_qcolumns *columns,
@@ -70,16 +103,58 @@ INLAY_APART void inlay_qthree_fresh(const inlay_qcolumns *columns,
     inlay_qthree_line(columns, x, to);
 }
 
-/* The rows of a window; NULL: zero points lie in its place already. */
+/* Which columns of a pair exist. */
+typedef enum inlay_qthree_pair {
+    INLAY_Q3_ALL_TWO,
+    INLAY_Q3_SECOND,
+    INLAY_Q3_FIRST_ONE
+} inlay_qthree_pair;
+
+/* A pair of columns of the three rows of a window; x: their first that exists. */
+INLAY_INLINE uint32_t *inlay_qthree_pairs(const inlay_qcolumns *columns,
+                                          const uint8_t *const *x,
+                                          inlay_qthree_pair pair, uint32_t *to)
+{
+    const uint32_t mask = columns->mask;
+    const uint32_t zero = columns->zero ^ mask;
+    const ptrdiff_t second = pair == INLAY_Q3_ALL_TWO ? columns->pix : 0;
+    int32_t h;
+    INLAY_UNROLL
+    for (h = 0; h < 3; h++) {
+        const uint32_t a = pair == INLAY_Q3_SECOND ? zero : inlay_word(x[h]);
+        uint32_t b = zero;
+        if (pair != INLAY_Q3_FIRST_ONE)
+            b = inlay_word(x[h] + second);
+        to = inlay_qthree_two(a, b, mask, to, columns->next);
+    }
+    return to;
+}
+
+INLAY_INLINE void inlay_qthree_on(const uint8_t **x, ptrdiff_t bytes)
+{
+    int32_t h;
+    INLAY_UNROLL
+    for (h = 0; h < 3; h++)
+        x[h] += bytes;
+}
+
+/* The rows of a window, side by side. */
 INLAY_APART void inlay_qthree_window(const inlay_qcolumns *columns,
                                      const uint8_t *const *line,
                                      int32_t channel, uint32_t *to)
 {
     const inlay_qcolumns own = *columns;
-    int32_t h;
-    for (h = 0; h < 3; h++)
-        if (line[h])
-            inlay_qthree_line(&own, line[h] + channel, to + h);
+    const uint8_t *x[3] = { line[0] + channel, line[1] + channel,
+                            line[2] + channel };
+    const uint8_t *end;
+    if (own.before) {
+        to = inlay_qthree_pairs(&own, x, INLAY_Q3_SECOND, to);
+        inlay_qthree_on(x, own.pix);
+    }
+    for (end = x[0] + own.bytes; x[0] < end; inlay_qthree_on(x, 2 * own.pix))
+        to = inlay_qthree_pairs(&own, x, INLAY_Q3_ALL_TWO, to);
+    if (own.after)
+        inlay_qthree_pairs(&own, x, INLAY_Q3_FIRST_ONE, to);
 }
 
 /* A row of zero points. */
@@ -113,60 +188,50 @@ INLAY_INLINE void inlay_qthree_numbers(const inlay_qthree *three,
 }
 
 /* The taps a, b, c of four channels, which lie side by side, as words (a, b) and (b, c) of each
- * channel: row h of the weights in its record. e, f, g: taps of the channels 0 and 2, then a, b, c
- * those of 1 and 3. */
+ * channel: row h of the weights in its record. e, f: the bytes of two channels, first 0 and 1. */
 #define INLAY_Q3_TAPS01 "ldr %[a], [%[w]]\nldr %[b], [%[w], %[all]]\n"
-#define INLAY_Q3_TAP2 "add %[w], %[w], %[all], lsl #1\nldr %[c], [%[w]]\n"
-#define INLAY_Q3_ALL_TAPS INLAY_Q3_TAPS01 INLAY_Q3_TAP2 "add %[w], %[all]\n"
-#define INLAY_Q3_WIDEN(e, a) "sxtb16 %[" e "], %[" a "]\n"
-#define INLAY_Q3_ODD(a) "sxtb16 %[" a "], %[" a "], ror #8\n"
-#define INLAY_Q3_EVENS1 INLAY_Q3_WIDEN("e", "a") INLAY_Q3_WIDEN("f", "b")
-#define INLAY_Q3_EVENS INLAY_Q3_EVENS1 INLAY_Q3_WIDEN("g", "c")
-#define INLAY_Q3_ODDS INLAY_Q3_ODD("a") INLAY_Q3_ODD("b") INLAY_Q3_ODD("c")
+#define INLAY_Q3_TAP2 "ldr %[c], [%[w], %[all], lsl #1]\nadd %[w], %[row]\n"
 #define INLAY_Q3_LOW(p, a, b) "pkhbt %[" p "], %[" a "], %[" b "], lsl #16\n"
 #define INLAY_Q3_HIGH(p, a, b) "pkhtb %[" p "], %[" b "], %[" a "], asr #16\n"
+#define INLAY_Q3_HALVES(half) half("e", "a", "b") half("f", "b", "c")
+#define INLAY_Q3_WIDEN(p, e, t) "sxtb16 %[" p "], %[" e "]" t "\n"
+#define INLAY_Q3_PQ(t) INLAY_Q3_WIDEN("p", "e", t) INLAY_Q3_WIDEN("q", "f", t)
 #define INLAY_Q3_WORDS(at) "strd %[p], %[q], [%[to], #" at "]\n"
-#define INLAY_Q3_EVEN(half) half("p", "e", "f") half("q", "f", "g")
-#define INLAY_Q3_UNEVEN(half) half("p", "a", "b") half("q", "b", "c")
-#define INLAY_Q3_PUT_0(at) INLAY_Q3_EVEN(INLAY_Q3_LOW) INLAY_Q3_WORDS(at)
-#define INLAY_Q3_PUT_1(at) INLAY_Q3_UNEVEN(INLAY_Q3_LOW) INLAY_Q3_WORDS(at)
-#define INLAY_Q3_PUT_2(at) INLAY_Q3_EVEN(INLAY_Q3_HIGH) INLAY_Q3_WORDS(at)
-#define INLAY_Q3_PUT_3(at) INLAY_Q3_UNEVEN(INLAY_Q3_HIGH) INLAY_Q3_WORDS(at)
-#define INLAY_Q3_KEEP_01(at) INLAY_Q3_PUT_0(at) INLAY_Q3_PUT_1(at "+48")
-#define INLAY_Q3_KEEP_23(at) INLAY_Q3_PUT_2(at) INLAY_Q3_PUT_3(at "+48")
-#define INLAY_Q3_SPLIT INLAY_Q3_ALL_TAPS INLAY_Q3_EVENS INLAY_Q3_ODDS
-#define INLAY_Q3_KEEP(at) INLAY_Q3_KEEP_01(at) INLAY_Q3_KEEP_23(at "+96")
-#define INLAY_Q3_ROW(at) INLAY_Q3_SPLIT INLAY_Q3_KEEP(at)
+#define INLAY_Q3_KEEP0(at) INLAY_Q3_PQ("") INLAY_Q3_WORDS(at)
+#define INLAY_Q3_KEEP1(at) INLAY_Q3_PQ(", ror #8") INLAY_Q3_WORDS(at)
+#define INLAY_Q3_KEEP(at) INLAY_Q3_KEEP0(at) INLAY_Q3_KEEP1(at "+48")
+#define INLAY_Q3_KEEP01(at) INLAY_Q3_HALVES(INLAY_Q3_LOW) INLAY_Q3_KEEP(at)
+#define INLAY_Q3_KEEP23(at) INLAY_Q3_HALVES(INLAY_Q3_HIGH) INLAY_Q3_KEEP(at)
+#define INLAY_Q3_TAPS INLAY_Q3_TAPS01 INLAY_Q3_TAP2
+#define INLAY_Q3_KEPT(at) INLAY_Q3_KEEP01(at) INLAY_Q3_KEEP23(at "+96")
+#define INLAY_Q3_ROW(at) INLAY_Q3_TAPS INLAY_Q3_KEPT(at)
 #define INLAY_Q3_ROWS INLAY_Q3_ROW("8") INLAY_Q3_ROW("16") INLAY_Q3_ROW("24")
-#define INLAY_Q3_HALVES INLAY_QTEMP(e), INLAY_QTEMP(f), INLAY_QTEMP(g)
 #define INLAY_Q3_BYTES3 INLAY_QTEMP(a), INLAY_QTEMP(b), INLAY_QTEMP(c)
 
 INLAY_INLINE void inlay_qthree_weights(const int8_t *w, ptrdiff_t all,
                                        inlay_qthree_channel *to)
 {
-    uint32_t a, b, c, e, f, g, p, q;
+    uint32_t a, b, c, e, f, p, q;
     __asm__ volatile(INLAY_Q3_ROWS
-                     : INLAY_Q3_BYTES3, INLAY_Q3_HALVES, INLAY_QTEMP2(p, q),
+                     : INLAY_Q3_BYTES3, INLAY_QTEMP2(e, f), INLAY_QTEMP2(p, q),
                        INLAY_QIO(w)
-                     : [all] "r"(all), [to] "r"(to)
+                     : [all] "r"(all), [row] "r"(3 * all), [to] "r"(to)
                      : "memory");
 }
 
 /* Four channels: their weights, rows 0 1 2, and 0 1 again if rows of numbers turn, and the rest. */
-static inline void inlay_qthree_channels(const inlay_qthree *three,
-                                         int32_t channel, int turns)
+INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
+                                       int32_t channel, int turns)
 {
-    const inlay_qtile *of = &three->planes->job->of;
-    const int32_t *start = of->bias + channel;
-    const ptrdiff_t each = of->result.each != 0;
-    const float *scale = of->result.scale + each * channel;
+    const int32_t *start = three->start + channel;
+    const ptrdiff_t each = three->each;
+    const float *scale = three->scale + each * channel;
     inlay_qthree_channel *const to = three->channels;
     int32_t i;
-    inlay_qthree_weights(of->weights + channel, three->planes->params->groups,
-                         to);
+    inlay_qthree_weights(three->w + channel, three->groups, to);
     INLAY_UNROLL
-    for (i = 0; i < 4; i++) {
-        to[i].scale = scale[each * i];
+    for (i = 0; i < 4; i++, scale += each) {
+        to[i].scale = *scale;
         to[i].start = start[i];
     }
     for (i = 0; turns && i < 4; i++)
@@ -217,9 +282,9 @@ static inline void inlay_qthree_channels(const inlay_qthree *three,
 #define INLAY_Q3_BYTE "qadd r2, r2, r4\nssat r2, #8, r2\neor r2, r2, r5\n"
 #define INLAY_Q3_BYTE1 "qadd r3, r3, r4\nssat r3, #8, r3\neor r3, r3, r5\n"
 #define INLAY_Q3_BYTES INLAY_Q3_TAKE INLAY_Q3_BYTE INLAY_Q3_BYTE1
-#define INLAY_Q3_PUT "vmov r4, r5, s7, s8\nstrb r2, [%[y]]\n"
-#define INLAY_Q3_PUT1 "strb r3, [%[y], r4]\nadd %[y], %[y], r4, lsl #1\n"
-#define INLAY_Q3_STORE INLAY_Q3_PUT INLAY_Q3_PUT1
+#define INLAY_Q3_BYTE0 "vmov r4, r5, s7, s8\nstrb r2, [%[y]]\n"
+#define INLAY_Q3_BYTES1 "strb r3, [%[y], r4]\nadd %[y], %[y], r4, lsl #1\n"
+#define INLAY_Q3_STORE INLAY_Q3_BYTE0 INLAY_Q3_BYTES1
 #define INLAY_Q3_RESULTS INLAY_Q3_ROUNDS INLAY_Q3_BYTES INLAY_Q3_STORE
 
 /* A channel after the other: s9: bytes from a record's first weight to that of the first row, s10:
@@ -326,6 +391,19 @@ static inline void inlay_qthree_result_set(const inlay_qplanes *planes,
     r->y_first = 1 - pixels * of->ys;
 }
 
+/* What four channels after the other are taken from. */
+static inline void inlay_qthree_take(inlay_qthree *three,
+                                     const inlay_qplanes *planes)
+{
+    const inlay_qtile *of = &planes->job->of;
+    three->channels = (inlay_qthree_channel *)(void *)planes->w;
+    three->w = of->weights;
+    three->groups = planes->params->groups;
+    three->start = of->bias;
+    three->scale = of->result.scale;
+    three->each = of->result.each != 0;
+}
+
 /* The columns of the windows that are those of x. */
 static inline void inlay_qthree_set(const inlay_qplanes *planes,
                                     inlay_qthree *three)
@@ -342,8 +420,8 @@ static inline void inlay_qthree_set(const inlay_qplanes *planes,
     three->planes = planes;
     three->has = n > 0 && plane >= 0 && plane < params->id;
     three->columns = inlay_qcolumns_of(planes, from, n);
-    three->channels = (inlay_qthree_channel *)(void *)planes->w;
     three->numbers = (uint32_t *)(void *)planes->x + 3 * (from / 2);
+    inlay_qthree_take(three, planes);
     three->x = inlay_qdw_ring_of_x(job, lines, at);
     three->y = inlay_qdw_ring_of(job, 0, lines->r, planes->c * job->of.ys);
     inlay_qthree_result_set(planes, &three->result);
@@ -365,23 +443,46 @@ static inline void inlay_qthree_rows(const inlay_qthree *three, int32_t channel)
     }
 }
 
-/* One row, all fours of channels: where rows lie is the same for each. */
-static inline void inlay_qthree_single(const inlay_qthree *three, int32_t whole)
+/* The rows of x under the window of the first row of y: for one that does not exist another one.
+ * Returns the rows that exist, a bit each. */
+static inline int inlay_qthree_lines(const inlay_qthree *three,
+                                     const uint8_t **line)
 {
     const inlay_qplanes *planes = three->planes;
     const inlay_qpacked_params *params = planes->params;
-    uint8_t *const y = inlay_qdw_ring_at(&three->y, 0);
-    const uint8_t *line[3];
-    int32_t channel, h;
+    const uint8_t *any = NULL;
+    int exist = 0;
+    int h;
     for (h = 0; h < 3; h++) {
         const int32_t r = planes->lines.begun.row + h * params->dh;
         line[h] = NULL;
-        if (three->has && r >= 0 && r < params->ih)
-            line[h] = inlay_qdw_ring_at(&three->x, r);
+        if (!three->has || r < 0 || r >= params->ih)
+            continue;
+        line[h] = inlay_qdw_ring_at(&three->x, r);
+        any = line[h];
+        exist |= 1 << h;
     }
+    for (h = 0; h < 3; h++)
+        if (!line[h])
+            line[h] = any;
+    return exist;
+}
+
+/* One row, all fours of channels: where rows lie is the same for each. */
+static inline void inlay_qthree_single(const inlay_qthree *three, int32_t whole)
+{
+    uint8_t *const y = inlay_qdw_ring_at(&three->y, 0);
+    const uint8_t *line[3];
+    const int exist = inlay_qthree_lines(three, line);
+    int32_t channel;
+    int h;
     for (channel = 0; channel < whole; channel += 4) {
         inlay_qthree_channels(three, channel, 0);
-        inlay_qthree_window(&three->columns, line, channel, three->numbers);
+        if (exist)
+            inlay_qthree_window(&three->columns, line, channel, three->numbers);
+        for (h = 0; exist != 7 && h < 3; h++)
+            if (!(exist >> h & 1))
+                inlay_qthree_beside(three->planes, h);
         inlay_qthree_row(three, 0, y + channel);
     }
 }
