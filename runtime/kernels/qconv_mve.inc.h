@@ -216,66 +216,58 @@ INLAY_INLINE int32x4_t inlay_mve_bytes(const inlay_mve_byte *byte,
     return inlay_mve_saturate(byte, vmulq_f32(v, scale));
 }
 
-/* What goes with four channels after the other. */
-typedef struct inlay_mve_walk {
-    const int8_t *w;
-    const int32_t *start;
-    const float *scale;
-    int32_t step; /* scales from four to four */
-    float one[4]; /* where there is one scale */
-} inlay_mve_walk;
-
-INLAY_INLINE void inlay_mve_walk_of(const inlay_qtile *tile,
-                                    inlay_mve_walk *walk)
+INLAY_INLINE void inlay_mve_fours_of(const inlay_qtile *tile,
+                                     const inlay_mve_from *from,
+                                     inlay_mve_fours *of)
 {
-    walk->w = tile->weights;
-    walk->start = tile->bias;
-    walk->scale = tile->result.scale;
-    walk->step = 4;
+    of->from = *from;
+    of->at.start = tile->bias;
+    of->at.scale = tile->result.scale;
+    of->step = 16;
+    of->beside = (int32_t)tile->ys - 4;
+    of->apart = (int32_t)(4 * tile->taps);
     if (tile->result.each)
         return;
-    vst1q_f32(walk->one, vdupq_n_f32(*walk->scale));
-    walk->scale = walk->one;
-    walk->step = 0;
+    vst1q_f32(of->one, vdupq_n_f32(*of->at.scale));
+    of->at.scale = of->one;
+    of->step = 0;
 }
 
-/* All whole fours of channels; returns how many channels those are. */
-INLAY_INLINE int32_t inlay_mve_simple(const inlay_qtile *tile, uint8_t *y,
-                                      const inlay_mve_from *from, int two)
-{
-    const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
-    const inlay_mve_from of = *from;
-    const int32_t whole = tile->channels - tile->channels % 4;
-    const uint8_t *const end = y + whole;
-    const ptrdiff_t next = tile->ys;
-    inlay_mve_walk at;
-    inlay_mve_walk_of(tile, &at);
-    for (; y < end; y += 4, at.start += 4, at.scale += at.step) {
-        const int32x4_t bias = vld1q_s32(at.start);
-        const float32x4_t factor = vld1q_f32(at.scale);
-        inlay_mve_sums sums;
-        if (two)
-            at.w = inlay_mve_two(at.w, &of, &sums);
-        else
-            at.w = inlay_mve_one(at.w, &of, &sums.a);
-        vstrbq_s32((int8_t *)y, inlay_mve_bytes(&byte, sums.a, bias, factor));
-        if (two)
-            vstrbq_s32((int8_t *)y + next,
-                       inlay_mve_bytes(&byte, sums.b, bias, factor));
-    }
-    return whole;
-}
-
+/* All whole fours of channels of two pixels; returns how many channels those are. */
 INLAY_APART int32_t inlay_mve_simple_two(const inlay_qtile *tile, uint8_t *y,
                                          const inlay_mve_from *from)
 {
-    return inlay_mve_simple(tile, y, from, 1);
+    const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
+    const int32_t whole = tile->channels - tile->channels % 4;
+    inlay_mve_fours of;
+    if (!whole)
+        return 0;
+    inlay_mve_fours_of(tile, from, &of);
+    of.end = y + whole;
+    inlay_mve_fours_run(&of, &byte, tile->weights, y, 1);
+    return whole;
 }
 
+/* The same of one, by eights. */
 INLAY_APART int32_t inlay_mve_simple_one(const inlay_qtile *tile, uint8_t *y,
                                          const inlay_mve_from *from)
 {
-    return inlay_mve_simple(tile, y, from, 0);
+    const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
+    const int32_t eights = tile->channels - tile->channels % 8;
+    const int8_t *w = tile->weights;
+    inlay_mve_fours of;
+    int32x4_t sum;
+    inlay_mve_fours_of(tile, from, &of);
+    of.end = y + eights;
+    if (eights)
+        w = inlay_mve_fours_run(&of, &byte, w, y, 0);
+    if (tile->channels - eights < 4)
+        return eights;
+    inlay_mve_one(w, &of.from, &sum);
+    vstrbq_s32((int8_t *)y + eights,
+               inlay_mve_bytes(&byte, sum, vld1q_s32(of.at.start),
+                               vld1q_f32(of.at.scale)));
+    return eights + 4;
 }
 #endif
 

@@ -4,7 +4,8 @@
  * INLAY_QMVE is 1 where the C compiler makes Helium's instructions. Sums are exact modulo 2^32.
  * Results are made of four sums by floats where the core has those of vectors, with the bits of
  * qout.h: the same roundings in the same order. Dot products are written in assembly, since the
- * sums of a tile fill all even registers and compilers would move them. */
+ * sums of a tile fill all even registers and compilers would move them; clang does not give that
+ * many away. */
 #ifndef INLAY_QMVE_H
 #define INLAY_QMVE_H
 
@@ -12,7 +13,7 @@
 
 #if !defined __ARM_FEATURE_MVE || defined __ARM_BIG_ENDIAN
 #define INLAY_QMVE 0
-#elif defined __GNUC__ && defined __OPTIMIZE__
+#elif defined __GNUC__ && defined __OPTIMIZE__ && !defined __clang__
 #define INLAY_QMVE 1
 #else
 #define INLAY_QMVE 0
@@ -71,6 +72,24 @@ INLAY_INLINE int32x4_t inlay_mve_lanes(int32_t a, int32_t b, int32_t c,
 #define INLAY_MVE_XW INLAY_MVE_X INLAY_MVE_W01
 #define INLAY_MVE_ONE(mac) INLAY_MVE_XW INLAY_MVE_A01(mac) INLAY_MVE_A23(mac)
 
+/* A block of one and of the next four channels, whose weights lie at y. */
+#define INLAY_MVE_V(at) "vldrb.8 q3, [%[y], #" at "]\n"
+#define INLAY_MVE_U(at) "vldrb.8 q2, [%[w], #" at "]\n"
+#define INLAY_MVE_A8(mac, k) mac ".s8 %[a" k "], q2, q0\n"
+#define INLAY_MVE_B8(mac, k) mac ".s8 %[b" k "], q3, q0\n"
+#define INLAY_MVE_UV INLAY_MVE_W0 "vldrb.8 q3, [%[y]], #64\n"
+#define INLAY_MVE_K(mac, k, at) INLAY_MVE_A8(mac, k) INLAY_MVE_U(at)
+#define INLAY_MVE_L(mac, k, at) INLAY_MVE_B8(mac, k) INLAY_MVE_V(at)
+#define INLAY_MVE_KL(mac, k, at) INLAY_MVE_K(mac, k, at) INLAY_MVE_L(mac, k, at)
+#define INLAY_MVE_KL0(mac) INLAY_MVE_KL(mac, "0", "-48")
+#define INLAY_MVE_KL1(mac) INLAY_MVE_KL(mac, "1", "-32")
+#define INLAY_MVE_KL2(mac) INLAY_MVE_KL(mac, "2", "-16")
+#define INLAY_MVE_KL3(mac) INLAY_MVE_A8(mac, "3") INLAY_MVE_B8(mac, "3")
+#define INLAY_MVE_KL01(mac) INLAY_MVE_KL0(mac) INLAY_MVE_KL1(mac)
+#define INLAY_MVE_KL23(mac) INLAY_MVE_KL2(mac) INLAY_MVE_KL3(mac)
+#define INLAY_MVE_KL03(mac) INLAY_MVE_KL01(mac) INLAY_MVE_KL23(mac)
+#define INLAY_MVE_EIGHT(mac) INLAY_MVE_X INLAY_MVE_UV INLAY_MVE_KL03(mac)
+
 /* The first block, then `fours` times four of them, then `left` < 4. */
 #define INLAY_MVE_BEGIN "ldrd %[x], %[y], %[from]\nldr %[n], %[fours]\n"
 #define INLAY_MVE_ENTER "subs %[n], #1\nblt 2f\n1:\n"
@@ -80,7 +99,7 @@ INLAY_INLINE int32x4_t inlay_mve_lanes(int32_t a, int32_t b, int32_t c,
 #define INLAY_MVE_END "4:\n"
 #define INLAY_MVE_TWICE(block) block("vmladava") block("vmladava")
 #define INLAY_MVE_ONCE(block) INLAY_MVE_ODD block("vmladava") INLAY_MVE_MORE
-#define INLAY_MVE_FIRST(block) INLAY_MVE_BEGIN block("vmladav") INLAY_MVE_ENTER
+#define INLAY_MVE_FIRST(block) block("vmladav") INLAY_MVE_ENTER
 #define INLAY_MVE_FOURS(block) INLAY_MVE_TWICE(block) INLAY_MVE_TWICE(block)
 #define INLAY_MVE_LOOP(block) INLAY_MVE_FOURS(block) INLAY_MVE_UNTIL
 #define INLAY_MVE_REST(block) INLAY_MVE_TWICE(block) INLAY_MVE_END
@@ -110,7 +129,7 @@ inlay_mve_two(const int8_t *w, const inlay_mve_from *of, inlay_mve_sums *sums)
     const int8_t *x, *y;
     int32_t a0, a1, a2, a3, b0, b1, b2, b3, n;
     __asm__ volatile(
-        INLAY_MVE_WALK(INLAY_MVE_TWO)
+        INLAY_MVE_BEGIN INLAY_MVE_WALK(INLAY_MVE_TWO)
         : INLAY_MVE_SUM(a0), INLAY_MVE_SUM(a1), INLAY_MVE_SUM(a2),
           INLAY_MVE_SUM(a3), INLAY_MVE_SUM(b0), INLAY_MVE_SUM(b1),
           INLAY_MVE_SUM(b2), INLAY_MVE_SUM(b3), [w] "+r"(w), [x] "=&r"(x),
@@ -129,7 +148,7 @@ inlay_mve_one(const int8_t *w, const inlay_mve_from *of, int32x4_t *sum)
     const int8_t *x, *y;
     int32_t a0, a1, a2, a3, n;
     __asm__ volatile(
-        INLAY_MVE_WALK(INLAY_MVE_ONE)
+        INLAY_MVE_BEGIN INLAY_MVE_WALK(INLAY_MVE_ONE)
         : INLAY_MVE_SUM(a0), INLAY_MVE_SUM(a1), INLAY_MVE_SUM(a2),
           INLAY_MVE_SUM(a3), [w] "+r"(w), [x] "=&r"(x), [y] "=&r"(y),
           [n] "=&r"(n)
@@ -179,6 +198,122 @@ INLAY_INLINE int32x4_t inlay_mve_saturate(const inlay_mve_byte *byte,
     v = vmaxnmq_f32(v, byte->least);
     v = vminnmq_f32(v, byte->most);
     return vaddq_n_s32(vcvtnq_s32_f32(v), byte->zero);
+}
+#endif
+
+#if INLAY_MVE_FLOAT
+/* ---- bytes of fours of channels, one four after the other, or two ---- */
+
+/* What the sums of four channels begin with, and what they are multiplied with. */
+typedef struct inlay_mve_at {
+    const int32_t *start;
+    const float *scale;
+} inlay_mve_at;
+
+/* What goes with all fours of channels. */
+typedef struct inlay_mve_fours {
+    inlay_mve_from from;
+    inlay_mve_at at; /* of the next four */
+    int32_t step;    /* bytes of scales from four to four */
+    int32_t
+        beside; /* bytes of y from four channels' end to the second pixel's, */
+    int32_t apart;      /* of weights from a four to the next */
+    const uint8_t *end; /* of y */
+    float one[4];       /* where there is one scale */
+} inlay_mve_fours;
+
+/* Sums in q2 and q3, what is added to them in q0, scales in q1. */
+#define INLAY_MVE_G_A "vmov q2[2], q2[0], %[a0], %[a2]\n"
+#define INLAY_MVE_G_A1 "vmov q2[3], q2[1], %[a1], %[a3]\n"
+#define INLAY_MVE_G_B "vmov q3[2], q3[0], %[b0], %[b2]\n"
+#define INLAY_MVE_G_B1 "vmov q3[3], q3[1], %[b1], %[b3]\n"
+#define INLAY_MVE_G_LANES_A INLAY_MVE_G_A INLAY_MVE_G_A1
+#define INLAY_MVE_G_LANES INLAY_MVE_G_LANES_A INLAY_MVE_G_B INLAY_MVE_G_B1
+#define INLAY_MVE_G_AT "ldrd %[x], %[y], %[at]\nldr %[n], %[step]\n"
+#define INLAY_MVE_G_START "vldrw.32 q0, [%[x]], #16\n"
+#define INLAY_MVE_G_SCALE "vldrw.32 q1, [%[y]]\nadd %[y], %[n]\n"
+#define INLAY_MVE_G_ADD2 "vadd.i32 q2, q2, q0\nvcvt.f32.s32 q2, q2\n"
+#define INLAY_MVE_G_ADD3 "vadd.i32 q3, q3, q0\nvcvt.f32.s32 q3, q3\n"
+#define INLAY_MVE_G_MUL2 "vmul.f32 q2, q2, q1\n"
+#define INLAY_MVE_G_MUL3 "vmul.f32 q3, q3, q1\n"
+#define INLAY_MVE_G_KEEP "strd %[x], %[y], %[at]\n"
+
+/* Bytes of them. */
+#define INLAY_MVE_G_LEAST(q) "vmaxnm.f32 " q ", " q ", %q[least]\n"
+#define INLAY_MVE_G_MOST(q) "vminnm.f32 " q ", " q ", %q[most]\n"
+#define INLAY_MVE_G_CLIP(q) INLAY_MVE_G_LEAST(q) INLAY_MVE_G_MOST(q)
+#define INLAY_MVE_G_ROUND(q) "vcvtn.s32.f32 " q ", " q "\n"
+#define INLAY_MVE_G_ZERO(q) "vadd.i32 " q ", " q ", %q[zero]\n"
+#define INLAY_MVE_G_BYTE(q) INLAY_MVE_G_ROUND(q) INLAY_MVE_G_ZERO(q)
+#define INLAY_MVE_G_CLIPS INLAY_MVE_G_CLIP("q2") INLAY_MVE_G_CLIP("q3")
+#define INLAY_MVE_G_ROUNDS INLAY_MVE_G_BYTE("q2") INLAY_MVE_G_BYTE("q3")
+#define INLAY_MVE_G_BYTES INLAY_MVE_G_CLIPS INLAY_MVE_G_ROUNDS
+#define INLAY_MVE_G_PUT2 "vstrb.32 q2, [%[to]], #4\n"
+#define INLAY_MVE_G_PUT3 "vstrb.32 q3, [%[to]], #4\n"
+#define INLAY_MVE_G_BESIDE "ldr %[n], %[beside]\nadd %[n], %[to]\n"
+#define INLAY_MVE_G_UNTIL "ldr %[n], %[end]\ncmp %[to], %[n]\nbne 5b\n"
+
+/* Two pixels of four channels. */
+#define INLAY_MVE_G_TWO "5:\n" INLAY_MVE_BEGIN INLAY_MVE_WALK(INLAY_MVE_TWO)
+#define INLAY_MVE_G_SUMS INLAY_MVE_G_ADD2 INLAY_MVE_G_ADD3
+#define INLAY_MVE_G_MULS INLAY_MVE_G_MUL2 INLAY_MVE_G_MUL3
+#define INLAY_MVE_G_TAKE INLAY_MVE_G_LANES INLAY_MVE_G_AT INLAY_MVE_G_START
+#define INLAY_MVE_G_TAKEN INLAY_MVE_G_TAKE INLAY_MVE_G_SCALE INLAY_MVE_G_KEEP
+#define INLAY_MVE_G_FLOATS INLAY_MVE_G_TAKEN INLAY_MVE_G_SUMS INLAY_MVE_G_MULS
+#define INLAY_MVE_G_PUT_B INLAY_MVE_G_BESIDE "vstrb.32 q3, [%[n]]\n"
+#define INLAY_MVE_G_PUT INLAY_MVE_G_PUT2 INLAY_MVE_G_PUT_B INLAY_MVE_G_UNTIL
+#define INLAY_MVE_G_END INLAY_MVE_G_FLOATS INLAY_MVE_G_BYTES INLAY_MVE_G_PUT
+#define INLAY_MVE_GROUPS2 INLAY_MVE_G_TWO INLAY_MVE_G_END
+
+/* One pixel of eight. */
+#define INLAY_MVE_8_AT "5:\nldr %[y], %[apart]\nadd %[y], %[w]\n"
+#define INLAY_MVE_8_BEGIN "ldr %[x], %[from]\nldr %[n], %[fours]\n"
+#define INLAY_MVE_8_DOT INLAY_MVE_WALK(INLAY_MVE_EIGHT) "mov %[w], %[y]\n"
+#define INLAY_MVE_8_ALL INLAY_MVE_8_AT INLAY_MVE_8_BEGIN INLAY_MVE_8_DOT
+#define INLAY_MVE_8_A INLAY_MVE_G_START INLAY_MVE_G_SCALE INLAY_MVE_G_ADD2
+#define INLAY_MVE_8_B INLAY_MVE_G_START INLAY_MVE_G_SCALE INLAY_MVE_G_ADD3
+#define INLAY_MVE_8_AM INLAY_MVE_8_A INLAY_MVE_G_MUL2
+#define INLAY_MVE_8_BM INLAY_MVE_8_B INLAY_MVE_G_MUL3 INLAY_MVE_G_KEEP
+#define INLAY_MVE_8_TAKE INLAY_MVE_G_LANES INLAY_MVE_G_AT
+#define INLAY_MVE_8_FLOATS INLAY_MVE_8_TAKE INLAY_MVE_8_AM INLAY_MVE_8_BM
+#define INLAY_MVE_8_PUT INLAY_MVE_G_PUT2 INLAY_MVE_G_PUT3 INLAY_MVE_G_UNTIL
+#define INLAY_MVE_8_END INLAY_MVE_8_FLOATS INLAY_MVE_G_BYTES INLAY_MVE_8_PUT
+#define INLAY_MVE_GROUPS8 INLAY_MVE_8_ALL INLAY_MVE_8_END
+
+#define INLAY_MVE_G_EVEN INLAY_MVE_SUM(a0), INLAY_MVE_SUM(a1), INLAY_MVE_SUM(a2)
+#define INLAY_MVE_G_EVEN1 INLAY_MVE_SUM(a3), INLAY_MVE_SUM(b0)
+#define INLAY_MVE_G_EVEN2 INLAY_MVE_SUM(b1), INLAY_MVE_SUM(b2)
+#define INLAY_MVE_G_EVEN3 INLAY_MVE_G_EVEN2, INLAY_MVE_SUM(b3)
+#define INLAY_MVE_G_SUM8 INLAY_MVE_G_EVEN, INLAY_MVE_G_EVEN1, INLAY_MVE_G_EVEN3
+#define INLAY_MVE_G_ODD [x] "=&r"(x), [y] "=&r"(y), [n] "=&l"(n)
+#define INLAY_MVE_G_WALKED [w] "+r"(w), [to] "+l"(to), [at] "+m"(of->at)
+#define INLAY_MVE_G_OUT INLAY_MVE_G_SUM8, INLAY_MVE_G_ODD, INLAY_MVE_G_WALKED
+#define INLAY_MVE_G_FROM [from] "m"(of->from.at), [fours] "m"(of->from.fours)
+#define INLAY_MVE_G_LEFT [left] "m"(of->from.left), [step] "m"(of->step)
+#define INLAY_MVE_G_FAR [beside] "m"(of->beside), [apart] "m"(of->apart)
+#define INLAY_MVE_G_BOUNDS [least] "w"(byte->least), [most] "w"(byte->most)
+#define INLAY_MVE_G_ENDS [end] "m"(of->end), [zero] "w"(zero)
+#define INLAY_MVE_G_IN1 INLAY_MVE_G_FROM, INLAY_MVE_G_LEFT, INLAY_MVE_G_FAR
+#define INLAY_MVE_G_IN INLAY_MVE_G_IN1, INLAY_MVE_G_BOUNDS, INLAY_MVE_G_ENDS
+#define INLAY_MVE_G_LOST "memory", "cc", "q0", "q1", "q2", "q3"
+
+/* Fours of channels up to the end of y, at least one: of two pixels, or of one and then twice as
+ * many at a time. */
+INLAY_INLINE const int8_t *inlay_mve_fours_run(inlay_mve_fours *of,
+                                               const inlay_mve_byte *byte,
+                                               const int8_t *w, uint8_t *to,
+                                               int two)
+{
+    const int32x4_t zero = vdupq_n_s32(byte->zero);
+    const int8_t *x, *y;
+    int32_t a0, a1, a2, a3, b0, b1, b2, b3, n;
+    if (two)
+        __asm__ volatile(INLAY_MVE_GROUPS2:INLAY_MVE_G_OUT:INLAY_MVE_G_IN
+                         : INLAY_MVE_G_LOST);
+    else
+        __asm__ volatile(INLAY_MVE_GROUPS8:INLAY_MVE_G_OUT:INLAY_MVE_G_IN
+                         : INLAY_MVE_G_LOST);
+    return w;
 }
 #endif
 
