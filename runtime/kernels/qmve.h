@@ -213,10 +213,9 @@ typedef struct inlay_mve_at {
 /* What goes with all fours of channels. */
 typedef struct inlay_mve_fours {
     inlay_mve_from from;
-    inlay_mve_at at; /* of the next four */
-    int32_t step;    /* bytes of scales from four to four */
-    int32_t
-        beside; /* bytes of y from four channels' end to the second pixel's, */
+    inlay_mve_at at;    /* of the next four */
+    int32_t step;       /* bytes of scales from four to four, */
+    int32_t beside;     /* of y from a four's end to the second pixel's, */
     int32_t apart;      /* of weights from a four to the next */
     const uint8_t *end; /* of y */
     float one[4];       /* where there is one scale */

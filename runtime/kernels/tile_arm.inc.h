@@ -512,6 +512,34 @@ INLAY_INLINE void inlay_arm_finish(const inlay_tile *t, float *v, float *y,
     inlay_arm_put(y, v);
 }
 
+/* The bias of four channels is added. */
+INLAY_INLINE void inlay_arm_add(float *v, const float *bias)
+{
+    int i;
+    INLAY_UNROLL
+    for (i = 0; i < 4; i++)
+        v[i] += bias[i];
+}
+
+/* What mostly follows the sums up to `end`: a bias and a lower bound, nothing else. */
+INLAY_INLINE void inlay_arm_end_low(const inlay_tile *t, const float *bias,
+                                    const float *sum, const float *end,
+                                    float *y)
+{
+    const ptrdiff_t ys = t->ys;
+    const float lo = t->lo;
+    int i;
+    for (; sum != end; sum += 4, y += ys) {
+        float v[4];
+        inlay_arm_take(v, sum);
+        inlay_arm_add(v, bias);
+        INLAY_UNROLL
+        for (i = 0; i < 4; i++)
+            v[i] = inlay_max1(lo, v[i]);
+        inlay_arm_put(y, v);
+    }
+}
+
 /* What follows the sums of so many pixels. */
 INLAY_APART void inlay_arm_end(const inlay_tile *t, const inlay_group *g,
                                float *sum, float *y, const float *q,
@@ -519,17 +547,15 @@ INLAY_APART void inlay_arm_end(const inlay_tile *t, const inlay_group *g,
 {
     const float *end = sum + 4 * pixels;
     const ptrdiff_t ys = t->ys;
-    float bias[4];
-    int i;
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++)
-        bias[i] = g->bias[i];
+    const float bias[4] = { g->bias[0], g->bias[1], g->bias[2], g->bias[3] };
+    if (!g->part && !q && t->clamp == INLAY_END_LOW) {
+        inlay_arm_end_low(t, bias, sum, end, y);
+        return;
+    }
     for (; sum != end; sum += 4, y += ys) {
         float v[4];
         inlay_arm_take(v, sum);
-        INLAY_UNROLL
-        for (i = 0; i < 4; i++)
-            v[i] += bias[i];
+        inlay_arm_add(v, bias);
         if (g->part) {
             inlay_arm_put(sum, v);
             inlay_tile_part(t, sum, y, q, g->part);

@@ -83,18 +83,58 @@ INLAY_INLINE void inlay_four_signed(float *to, const unsigned char *from,
                      : INLAY_FOUR_LOST_A, INLAY_FOUR_LOST_B);
 }
 
-/* The same where zero is 0, as it mostly is. */
+/* Pairs of taps, at least one, where zero is 0, as it mostly is. The first tap's floats are s0 to
+ * s3, the second one's s4 to s7. */
+#define INLAY_PAIR_AB(p, q) "vmov " p ", " q ", %[a], %[b]\n"
+#define INLAY_PAIR_LOWER(p, q) INLAY_FOUR_AB("ldrsb") INLAY_PAIR_AB(p, q)
+#define INLAY_PAIR_UPPER(p, q) INLAY_FOUR_CD("ldrsb") INLAY_PAIR_AB(p, q)
+#define INLAY_PAIR_NEXT "add %[from], %[step]\n"
+#define INLAY_PAIR_LOAD0 INLAY_PAIR_LOWER("s0", "s1")
+#define INLAY_PAIR_LOAD2 INLAY_PAIR_UPPER("s2", "s3")
+#define INLAY_PAIR_LOAD4 INLAY_PAIR_LOWER("s4", "s5")
+#define INLAY_PAIR_LOAD6 INLAY_PAIR_UPPER("s6", "s7")
+#define INLAY_PAIR_LOADS0 INLAY_PAIR_LOAD0 INLAY_PAIR_LOAD2 INLAY_PAIR_NEXT
+#define INLAY_PAIR_LOADS4 INLAY_PAIR_LOAD4 INLAY_PAIR_LOAD6 INLAY_PAIR_NEXT
+#define INLAY_PAIR_LOADS "1:\n" INLAY_PAIR_LOADS0 INLAY_PAIR_LOADS4
+#define INLAY_PAIR_FLOAT(s) "vcvt.f32.s32 " s ", " s "\n"
+#define INLAY_PAIR_MUL(s, by) "vmul.f32 " s ", " s ", " by "\n"
+#define INLAY_PAIR_ONE(s, by) INLAY_PAIR_FLOAT(s) INLAY_PAIR_MUL(s, by)
+#define INLAY_PAIR_01 INLAY_PAIR_ONE("s0", "s8") INLAY_PAIR_ONE("s1", "s9")
+#define INLAY_PAIR_23 INLAY_PAIR_ONE("s2", "s10") INLAY_PAIR_ONE("s3", "s11")
+#define INLAY_PAIR_45 INLAY_PAIR_ONE("s4", "s8") INLAY_PAIR_ONE("s5", "s9")
+#define INLAY_PAIR_67 INLAY_PAIR_ONE("s6", "s10") INLAY_PAIR_ONE("s7", "s11")
+#define INLAY_PAIR_0123 INLAY_PAIR_01 INLAY_PAIR_23
+#define INLAY_PAIR_4567 INLAY_PAIR_45 INLAY_PAIR_67
+#define INLAY_PAIR_STORE "vstmia %[to]!, {s0-s7}\n"
+#define INLAY_PAIR_UNTIL "subs %[pairs], #1\nbne 1b\n"
+#define INLAY_PAIR_LOST "s0", "s1", "s2", "s3"
+#define INLAY_PAIR_BEGIN "vldmia %[scale], {s8-s11}\n" INLAY_PAIR_LOADS
+#define INLAY_PAIR_END INLAY_PAIR_STORE INLAY_PAIR_UNTIL
+#define INLAY_PAIR_ALL INLAY_PAIR_0123 INLAY_PAIR_4567 INLAY_PAIR_END
+#define INLAY_PAIRS INLAY_PAIR_BEGIN INLAY_PAIR_ALL
+
+INLAY_INLINE void inlay_four_pairs(float *to, const unsigned char *from,
+                                   ptrdiff_t step, int32_t pairs,
+                                   const float *scale)
+{
+    int32_t a, b;
+    __asm__ volatile(INLAY_PAIRS
+                     : [to] "+r"(to), [from] "+r"(from), [pairs] "+r"(pairs),
+                       [a] "=&r"(a), [b] "=&r"(b)
+                     : [step] "r"(step), [scale] "r"(scale)
+                     : INLAY_PAIR_LOST, INLAY_FOUR_LOST_A, "s10", "s11");
+}
+
+/* The same of any taps, at least two. */
 INLAY_INLINE void inlay_four_centred(float *to, const unsigned char *from,
                                      ptrdiff_t step, int32_t taps,
                                      const float *scale, const float *zero)
 {
-    int32_t a, b;
-    __asm__ volatile(INLAY_FOUR_BEGIN INLAY_FOUR_HEAD("ldrsb")
-                         INLAY_FOUR_OUT INLAY_FOUR_NEXT
-                     : [to] "+r"(to), [from] "+r"(from), [taps] "+r"(taps),
-                       [a] "=&r"(a), [b] "=&r"(b)
-                     : [step] "r"(step), [scale] "r"(scale), [zero] "r"(zero)
-                     : INLAY_FOUR_LOST_A, INLAY_FOUR_LOST_B);
+    const int32_t even = taps & ~1;
+    inlay_four_pairs(to, from, step, taps / 2, scale);
+    if (taps % 2)
+        inlay_four_signed(to + 4 * even, from + even * step, step, 1, scale,
+                          zero);
 }
 
 /* What inlay_scaled_<type>() does, of signed bytes or others; taps is not 0. */
@@ -106,7 +146,7 @@ INLAY_INLINE void inlay_scaled_bytes(float *to, const unsigned char *from,
     const int moved = zero[0] != 0 || zero[1] != 0 || zero[2] != 0;
     if (!is_signed)
         inlay_four_unsigned(to, from, step, taps, scale, zero);
-    else if (moved || zero[3] != 0)
+    else if (moved || zero[3] != 0 || taps < 2)
         inlay_four_signed(to, from, step, taps, scale, zero);
     else
         inlay_four_centred(to, from, step, taps, scale, zero);
