@@ -256,8 +256,10 @@ static inline int inlay_qwiden_is_piece(const inlay_qpairs *job)
 typedef struct inlay_qpiece {
     int32_t at, run;
     int32_t bytes; /* of the row */
+    int whole;     /* do all fours lie in the row? */
     uint32_t zero; /* four zero points */
     uint32_t mask;
+    uint32_t last; /* bytes of the last four that count */
 } inlay_qpiece;
 
 static inline inlay_qpiece inlay_qpiece_of(const inlay_qpairs *job, int32_t c)
@@ -269,9 +271,23 @@ static inline inlay_qpiece inlay_qpiece_of(const inlay_qpairs *job, int32_t c)
     piece.at = (c * p->sw - p->pw) * p->ic;
     piece.run = p->kw * p->ic;
     piece.bytes = p->iw * p->ic;
+    piece.whole =
+        piece.at >= 0 && piece.at + inlay_up4(piece.run) <= piece.bytes;
     piece.zero = (uint32_t)(zero & 255) * UINT32_C(0x01010101);
     piece.mask = inlay_qmask(t);
+    piece.last = UINT32_MAX >> 8 * (inlay_up4(piece.run) - piece.run);
     return piece;
+}
+
+/* Four bytes of the row of the window, from number k on. */
+INLAY_INLINE uint32_t inlay_qpiece_four(const inlay_qpiece *of,
+                                        const uint8_t *x, int32_t k)
+{
+    if (!x)
+        return of->zero;
+    if (of->whole)
+        return inlay_word(x + of->at + k);
+    return inlay_qrow_four(x, of->at + k, of->bytes, of->zero);
 }
 
 /* x: the row; NULL: there is none. What fills the last four is 0. Returns where the next goes. */
@@ -279,17 +295,13 @@ INLAY_INLINE uint32_t *inlay_qwiden_piece(const inlay_qpiece *of,
                                           const uint8_t *x, uint32_t *to,
                                           int32_t step)
 {
+    const int32_t last = inlay_up4(of->run) - 4;
     int32_t k;
-    for (k = 0; k < of->run; k += 4, to += 2 * step) {
-        uint32_t v = of->zero;
-        if (x)
-            v = inlay_qrow_four(x, of->at + k, of->bytes, v);
-        v ^= of->mask;
-        if (of->run - k < 4)
-            v &= UINT32_MAX >> (32 - 8 * (of->run - k));
-        inlay_qwiden_four(v, to, step);
-    }
-    return to;
+    for (k = 0; k < last; k += 4, to += 2 * step)
+        inlay_qwiden_four(inlay_qpiece_four(of, x, k) ^ of->mask, to, step);
+    inlay_qwiden_four((inlay_qpiece_four(of, x, k) ^ of->mask) & of->last, to,
+                      step);
+    return to + 2 * step;
 }
 
 /* The window of any pixel of such rows. */
@@ -299,15 +311,22 @@ static inline void inlay_qwiden_pieces(const inlay_qpairs *job,
 {
     const inlay_qpacked_params *p = job->params;
     const inlay_qpiece piece = inlay_qpiece_of(job, spot->c);
-    const inlay_qrow *row = spot->row;
+    const inlay_ref *ring = job->step->ref + 1;
+    const uint8_t *x = (const uint8_t *)inlay_at(job->base, job->step, 1);
+    const int32_t rows = p->ih;
     int32_t d, h;
-    for (d = 0; d < p->kd; d++)
-        for (h = 0; h < p->kh; h++) {
-            const uint8_t *x =
-                inlay_qimage_row(job->base, job->step, row->image,
-                                 row->plane + d * p->dd, row->row + h * p->dh);
-            to = inlay_qwiden_piece(&piece, x, to, step);
+    for (d = 0; d < p->kd; d++) {
+        const int32_t plane = spot->row->plane + d * p->dd;
+        const int32_t top = (spot->row->image * p->id + plane) * rows;
+        const int inside = plane >= 0 && plane < p->id;
+        int32_t r = spot->row->row;
+        for (h = p->kh; h > 0; h--, r += p->dh) {
+            const uint8_t *line = NULL;
+            if (inside && r >= 0 && r < rows)
+                line = x + inlay_row_at(ring, top + r);
+            to = inlay_qwiden_piece(&piece, line, to, step);
         }
+    }
 }
 
 /* The window of any pixel. */
