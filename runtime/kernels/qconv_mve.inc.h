@@ -92,6 +92,8 @@ static inline void inlay_mve_edge_row(const inlay_mve_row *of, const uint8_t *x,
         n = inlay_clip(first, params->dw, params->kw, params->iw, &from);
     if (n < params->kw)
         inlay_mve_fill(to, of->zero, of->run);
+    if (n <= 0)
+        return;
     x += (ptrdiff_t)(first + from * params->dw) * pix;
     to += from * ic;
     if (params->dw == 1 && pix == ic) {
