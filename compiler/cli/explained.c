@@ -78,7 +78,7 @@ static const Explained rows[] = {
     { "shape-at-run-time", STATUS_UNSUPPORTED,
       "the shape of its result depends on values known only at run "
       "time",
-      "An operator such as Reshape, Slice or Range gets its shape "
+      "An operator such as Reshape, Expand or Range gets its shape "
       "from an input of the model.",
       "Where it is always the same, make the input a constant: "
       "`--const shape=1,64`. Else declare the shape of the result "

@@ -56,12 +56,17 @@ static Tensor *assemble(const Node *at, Tensor *from, const Shape *shape,
 void dynamic_mark(const Node *at, Tensor *tensor, int axis, Tensor *size,
                   int id)
 {
+    const int rank = tensor->shape.rank;
     int source[MAX_RANK];
-    for (int k = 0; k < tensor->shape.rank; k++)
-        source[k] = k == axis ? 0 : -1;
-    tensor->dynamic = 1u << axis;
+    Tensor *dims = size;
+    if (tensor->dynamic)
+        dims = expand_concat(at, tensor->dims, size, 0);
+    for (int k = 0; k < rank; k++)
+        source[k] = tensor->dynamic >> k & 1u ? k : -1;
+    source[axis] = tensor->dynamic ? rank : 0;
+    tensor->dynamic |= 1u << axis;
     tensor_size_ids(tensor)[axis] = id;
-    tensor->dims = assemble(at, size, &tensor->shape, source);
+    tensor->dims = assemble(at, dims, &tensor->shape, source);
     const CountedSize counted = { size, tensor->shape.dim[axis], id };
     Graph *root = graph_root(at->graph);
     VEC_PUSH(root->arena, &root->sizes, counted);

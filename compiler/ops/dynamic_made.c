@@ -178,5 +178,7 @@ bool dynamic_made(Node *node)
     if (dynamic_repeated(node) || concat_dynamic(node) ||
         compress_dynamic(node))
         return true;
-    return dynamic_filled_up(node) || dynamic_told(node);
+    if (dynamic_filled_up(node) || dynamic_told(node))
+        return true;
+    return dynamic_sliced(node);
 }

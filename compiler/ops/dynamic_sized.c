@@ -307,9 +307,29 @@ static bool updates_fit(const Node *node)
     const int64_t depth = index->shape.dim[index->shape.rank - 1];
     if (index->shape.rank != 2 || depth < 1)
         return false;
+    if (depth > node->in[0]->shape.rank)
+        return false;
     const int id = index->size_id ? index->size_id[0] : 0;
-    return is_sized(index, 0, id) && is_sized(updates, 0, id) &&
-           depth <= node->in[0]->shape.rank;
+    if (!is_sized(index, 0, id))
+        return false;
+    if (is_sized(updates, 0, id))
+        return true;
+    const int64_t rows = updates->shape.dim[0];
+    return is_sized(updates, 0, dynamic_limited(node, id, rows));
+}
+
+/* The updates, as many rows as the indices have at most: where those are cut off a tensor of fewer,
+ * no valid run has more. */
+static Tensor *as_many_updates(const Node *node)
+{
+    Tensor *updates = dynamic_settled(node, "ClearRest", node->in[2]);
+    Shape missing = updates->shape;
+    missing.dim[0] = node->in[1]->shape.dim[0] - updates->shape.dim[0];
+    if (missing.dim[0] <= 0)
+        return updates;
+    Tensor *zero = expand_number(node, 0.0, updates->dtype);
+    Tensor *zeros = expanded(node, zero, &missing);
+    return expand_concat(node, updates, zeros, 0);
 }
 
 /* The same with a spare row, where updates behind the real ones go. */
@@ -324,7 +344,7 @@ static bool scatter_places(Node *node)
     Tensor *in[] = {
         with_spare(node, data, 0),
         real_places(node, &shape),
-        dynamic_settled(node, "ClearRest", node->in[2]),
+        as_many_updates(node),
     };
     Node *made = expand_node(node, "ScatterND", 3, in, 1);
     expand_copy_attrs(made, node);

@@ -15,4 +15,7 @@ typedef struct Ranges {
 bool slice_ranges(const Node *node, Ranges *ranges);
 bool gather_ranges(const Node *node, Ranges *ranges);
 
+/* Is the shape of a Slice's result known when compiling? */
+bool slice_is_sized(const Node *node);
+
 #endif

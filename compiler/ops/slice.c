@@ -167,10 +167,10 @@ static const Tensor *base_of(const Tensor *tensor, int64_t *plus)
 
 /* One axis is cut, from a value to that value plus a constant: lower_slice_values() has it checked
  * when the model runs. */
-static bool sliced_by_difference(Node *node, Shape *shape)
+static bool sliced_by_difference(const Node *node, Shape *shape)
 {
-    Tensor *start = node_in(node, 1);
-    Tensor *end = node_in(node, 2);
+    const Tensor *start = node_in(node, 1);
+    const Tensor *end = node_in(node, 2);
     int64_t from = 0;
     int64_t to = 0;
     *shape = node->in[0]->shape;
@@ -204,6 +204,14 @@ bool slice_ranges(const Node *node, Ranges *ranges)
         ranges->to[i] = spec.start[i] + spec.count[i];
     }
     return true;
+}
+
+bool slice_is_sized(const Node *node)
+{
+    SliceSpec spec;
+    Shape shape;
+    return shape_known(node->out[0]->declared) || slice_spec(node, &spec) ||
+           sliced_by_difference(node, &shape);
 }
 
 static bool is_part(const Shape *part, const Shape *whole)

@@ -449,6 +449,49 @@ def told_sizes():
     return model, [floats('x', [4, 2], [1, 5, 3, 1, 7, 4, 9, 0])], [floats(n, *w) for n, w in want.items()] + [ints('numbers', [2], [0, 1]), ints('width', [], [2])]
 
 
+def cut_by_numbers(start, end):
+    """x[start:end, :end], of which only a run knows the numbers; what is cut off another tensor at the same places is as long."""
+    numbers = list(range(1, 13))
+    rows = [numbers[i * 3:i * 3 + 3][:end] for i in range(4)][start:end]
+    flat = sum(rows, [])
+    width = len(range(3)[:end])
+    nodes = [make_node('Concat', ['none', 'end'], ['columns'], axis=0), make_node('Concat', ['start', 'none'], ['starts'], axis=0),
+             make_node('Concat', ['end', 'end'], ['ends'], axis=0), make_node('Slice', ['x', 'starts', 'ends'], ['y']),
+             make_node('Slice', ['w', 'start', 'end'], ['part']), make_node('Slice', ['x', 'start', 'end'], ['wide']),
+             make_node('Unsqueeze', ['part', 'second'], ['factor']), make_node('Mul', ['wide', 'factor'], ['product']),
+             make_node('ReduceSum', ['product', 'none'], ['sum'], keepdims=0), make_node('Slice', ['x', 'none', 'end', 'second', 'second'], ['z'])]
+    model = make_model(nodes, [make_value('x', F32, [4, 3]), make_value('start', I64, [1]), make_value('end', I64, [1]), make_value('w', F32, [4])],
+                       [make_value('y', F32, ['n', 'm']), make_value('sum', F32, [3]), make_value('z', F32, [4, 'k'])], [ints('none', [1], [0]), ints('second', [1], [1])])
+    weights = [1, 10, 100, 1000]
+    sums = [sum(numbers[i * 3 + k] * weights[i] for i in range(4)[start:end]) for k in range(3)]
+    return model, [floats('x', [4, 3], numbers), ints('start', [1], [start]), ints('end', [1], [end]), floats('w', [4], weights)], [
+        floats('y', [len(rows), width], flat), floats('sum', [3], sums), floats('z', [4, width], [v for i in range(4) for v in numbers[i * 3:i * 3 + 3][:end]])]
+
+
+def scattered_by_mask(source):
+    """As masked_scatter() is exported: of the source as many numbers as the mask has places; the source may have fewer."""
+    nodes = [make_node('NonZero', ['mask'], ['places']), make_node('Transpose', ['places'], ['at'], perm=[1, 0]), make_node('Shape', ['at'], ['dims']),
+             make_node('Gather', ['dims', 'zero'], ['n']), make_node('Unsqueeze', ['n', 'first'], ['end']), make_node('Slice', ['source', 'first', 'end', 'first'], ['some']),
+             make_node('ScatterND', ['x', 'at', 'some'], ['y'])]
+    model = make_model(nodes, [make_value('x', F32, [2, 3]), make_value('mask', BOOL, [2, 3]), make_value('source', F32, [len(source)])],
+                       [make_value('y', F32, [2, 3])], [ints('zero', [], [0]), ints('first', [1], [0])])
+    mask = make_tensor('mask', BOOL, [2, 3], bytes([0, 1, 0, 1, 0, 0]))
+    return model, [floats('x', [2, 3], range(6)), mask, floats('source', [len(source)], source)], [floats('y', [2, 3], [0, source[0], 2, source[1], 4, 5])]
+
+
+def bags_of_rows():
+    """As EmbeddingBag is exported: each turn of a loop adds up the rows between two offsets."""
+    body = make_graph_attr('body',
+        [make_node('Gather', ['offsets', 'i'], ['a']), make_node('Add', ['i', 'one'], ['next']), make_node('Gather', ['offsets', 'next'], ['b']),
+         make_node('Unsqueeze', ['a', 'first'], ['start']), make_node('Unsqueeze', ['b', 'first'], ['end']), make_node('Slice', ['index', 'start', 'end', 'first'], ['of']),
+         make_node('Gather', ['table', 'of'], ['rows']), make_node('ReduceSum', ['rows', 'first'], ['bag'], keepdims=0), make_node('Identity', ['c'], ['c1'])],
+        [make_value('i', I64, []), make_value('c', BOOL, [])], [make_value('c1', BOOL, []), make_value('bag', F32, [2])])
+    model = make_model([make_node('Loop', ['three', 'yes'], ['y'], graphs=[body])], [make_value('index', I64, [5]), make_value('offsets', I64, [4])],
+                       [make_value('y', F32, [3, 2])], [make_tensor('yes', BOOL, [], b'\1'), ints('three', [], [3]), ints('one', [], [1]), ints('first', [1], [0]),
+                                                       floats('table', [4, 2], [1, 2, 10, 20, 100, 200, 1000, 2000])])
+    return model, [ints('index', [5], [3, 1, 1, 0, 2]), ints('offsets', [4], [0, 2, 2, 5])], [floats('y', [3, 2], [1010, 2020, 0, 0, 111, 222])]
+
+
 def selected_regions():
     """RoiAlign over those regions that a score chose; the image is 7 everywhere."""
     nodes = [make_node('Greater', ['s', 'least'], ['mask']), make_node('NonZero', ['mask'], ['places']), make_node('Squeeze', ['places', 'first'], ['at']),
@@ -531,6 +574,14 @@ def main():
     for producer, last in (('pytorch', 8), ('', 24 / 3.5)):
         bad = judge(o.inlay, kept_corners(producer, last))
         t.ok('corners by "%s"' % producer, not bad, bad)
+    for start, end in ((0, 2), (1, 9), (-3, 3), (3, 1), (0, -1), (2, 1 << 40), (-9, 1)):
+        bad = judge(o.inlay, cut_by_numbers(start, end))
+        t.ok('elements %d to %d, known when it runs' % (start, end), not bad, bad)
+    for source in ([7, 8, 9, 10, 11, 12], [7, 8, 9]):
+        bad = judge(o.inlay, scattered_by_mask(source))
+        t.ok('%d numbers, of which a mask takes some' % len(source), not bad, bad)
+    bad = judge(o.inlay, bags_of_rows())
+    t.ok(bags_of_rows.__name__, not bad, bad)
     for dims, wanted in (([3], ''), ([1, 3], ''), ([3, 1], 'status 65'), ([1, 1, 3], 'status 65')):
         want = [floats('y', [1, 3], [-2, 0, 3])]
         bad = judge(o.inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
