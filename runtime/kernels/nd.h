@@ -201,7 +201,8 @@ static inline void inlay_nest_start(void *const *base, const inlay_step *s,
         operand[k] = inlay_operand(base, s, k, rows, r);
 }
 
-/* The same where some operands have a row for `every` units. */
+/* The same where some operands have a row for `every` units, and their rows come again: all of them
+ * are there, `cap`, wherever each of them lies. */
 static inline void inlay_nest_begin(void *const *base, const inlay_step *s,
                                     int operands, int32_t rows,
                                     const int32_t *every, int32_t r,
@@ -211,7 +212,8 @@ static inline void inlay_nest_begin(void *const *base, const inlay_step *s,
     inlay_nest_start(base, s, operands, rows, r, operand);
     for (k = 0; k < operands; k++)
         if (every[k])
-            operand[k] = (unsigned char *)inlay_row(base, s, k, r / every[k]);
+            operand[k] = (unsigned char *)inlay_row(
+                base, s, k, r / every[k] % s->ref[k].cap);
 }
 
 /* Makes a nest, of which rank and sizes are given, ready to run. */

@@ -492,6 +492,17 @@ def bags_of_rows():
     return model, [ints('index', [5], [3, 1, 1, 0, 2]), ints('offsets', [4], [0, 2, 2, 5])], [floats('y', [3, 2], [1010, 2020, 0, 0, 111, 222])]
 
 
+def outer_difference():
+    """x turned, minus x by columns: the rows of one operand are taken again and again while the result streams."""
+    nodes = [make_node('Transpose', ['x'], ['turned'], perm=[2, 1, 0, 3]), make_node('Neg', ['x'], ['minus']), make_node('Add', ['turned', 'minus'], ['sum']),
+             make_node('Relu', ['sum'], ['y'])]
+    model = make_model(nodes, [make_value('x', F32, [1, 5, 15, 14])], [make_value('y', F32, [15, 5, 15, 14])], [])
+    values = [i * 7 % 31 for i in range(5 * 15 * 14)]
+    at = lambda c, h, w: values[(c * 15 + h) * 14 + w]
+    want = [max(0, at(c, n, w) - at(c, h, w)) for n, c, h, w in itertools.product(range(15), range(5), range(15), range(14))]
+    return model, [floats('x', [1, 5, 15, 14], values)], [floats('y', [15, 5, 15, 14], want)]
+
+
 def selected_regions():
     """RoiAlign over those regions that a score chose; the image is 7 everywhere."""
     nodes = [make_node('Greater', ['s', 'least'], ['mask']), make_node('NonZero', ['mask'], ['places']), make_node('Squeeze', ['places', 'first'], ['at']),
@@ -539,7 +550,7 @@ def main():
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
                  mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_regions, gate_of_the_result_before,
-                 windows_rounded_up, what_is_made_of_a_selection, counted_constants):
+                 windows_rounded_up, what_is_made_of_a_selection, counted_constants, outer_difference):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = judge(o.inlay, windows_rounded_up(False))

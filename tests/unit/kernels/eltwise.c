@@ -91,10 +91,10 @@ static void rows_and_pixels(void **state)
     free(image), free(bias);
 }
 
-/* An operand of 2 rows, each for 3 units, and then again. */
-static void rows_that_come_again(void **state)
+/* An operand of 2 rows, each for 3 units, and then again; its rows one after the other, or where a
+ * table says, the last one first. */
+static void check_rows_again(const uint16_t *slot)
 {
-    (void)state;
     enum { ROWS = 10, WIDTH = 3, C = 5, OWN = 2, EVERY = 3 };
     float *image = rnd_floats(ROWS * WIDTH * C);
     float *other = rnd_floats(OWN * WIDTH);
@@ -107,21 +107,32 @@ static void rows_that_come_again(void **state)
                                  .b = { 1, 0 },
                                  .every = { 0, 0, EVERY } };
     const size_t row = WIDTH * C * sizeof(float);
-    const inlay_ref ref[] = {
+    inlay_ref ref[] = {
         { .row = row, .cap = ROWS, .pix = C, .base = 0 },
         { .row = row, .cap = ROWS, .pix = C, .base = 1 },
         { .row = WIDTH * sizeof(float), .cap = OWN, .pix = 1, .base = 2 }
     };
+    ref[2].slot = slot;
+    ref[2].unit = WIDTH * sizeof(float);
     const inlay_step s = { inlay_mul_f32, &p, ref, ROWS, 0 };
     void *base[] = { y, image, other };
     assert_int_equal(s.run(base, &s, 7, ROWS), 0);
     assert_int_equal(s.run(base, &s, 0, 7), 0);
     for (int i = 0; i < ROWS * WIDTH * C; i++) {
         const int r = i / (WIDTH * C) / EVERY % OWN;
-        assert_true(y[i] == image[i] * other[r * WIDTH + i / C % WIDTH]);
+        const int at = slot ? slot[r] : r;
+        assert_true(y[i] == image[i] * other[at * WIDTH + i / C % WIDTH]);
     }
     free(image);
     free(other);
+}
+
+static void rows_that_come_again(void **state)
+{
+    (void)state;
+    const uint16_t last_first[] = { 1, 0 };
+    check_rows_again(NULL);
+    check_rows_again(last_first);
 }
 
 static void unary_rows(void **state)
