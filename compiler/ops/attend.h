@@ -49,5 +49,9 @@ Tensor *attend_band(const Node *node, const Band *band, DType type);
  * [B or 1][S][1][R / 2]. */
 Tensor *attend_rotate(const Node *node, Tensor *x, Tensor *cos, Tensor *sin,
                       bool interleaved);
+/* Cosines or sines of a cache [M][R / 2] for each of so many steps: [B or 1][S][1][R / 2]. */
+typedef Tensor *AttendAngles(const Node *node, Tensor *cache, int64_t steps);
+/* A RotaryEmbedding of com.microsoft in whole, whose caches are operands 2 and 3. */
+void attend_turn(Node *node, AttendAngles *angles_at);
 
 #endif

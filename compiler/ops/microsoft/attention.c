@@ -540,13 +540,14 @@ static void check_turned(const Node *node, int64_t turned, int64_t size)
 }
 
 /* The first `turned` elements of each head turned, the rest as they are. */
-static Tensor *partly_turned(const Node *node, Tensor *x, int64_t turned)
+static Tensor *partly_turned(const Node *node, Tensor *x, int64_t turned,
+                             AttendAngles *angles_at)
 {
     const int64_t steps = x->shape.dim[1];
     const int64_t size = x->shape.dim[3];
     const bool interleaved = node_flag(node, "interleaved", false);
-    Tensor *cos = angles(node, node->in[2], steps);
-    Tensor *sin = angles(node, node->in[3], steps);
+    Tensor *cos = angles_at(node, node->in[2], steps);
+    Tensor *sin = angles_at(node, node->in[3], steps);
     Tensor *part = expand_slice(node, x, 3, 0, turned);
     part = attend_rotate(node, part, cos, sin, interleaved);
     if (turned == size)
@@ -555,17 +556,22 @@ static Tensor *partly_turned(const Node *node, Tensor *x, int64_t turned)
     return expand_concat(node, part, rest, 3);
 }
 
-void expand_ms_rotary(Node *node)
+void attend_turn(Node *node, AttendAngles *angles_at)
 {
     const Shape shape = *infer_shape(node, 0);
     const int64_t turned = turned_by_cache(node);
     const int64_t width = attend_turned(node, i64_max(turned, 1));
     Tensor *x = rotary_operand(node, width);
     check_turned(node, turned, x->shape.dim[3]);
-    Tensor *y = partly_turned(node, x, turned);
+    Tensor *y = partly_turned(node, x, turned, angles_at);
     if (shape.rank == 4)
         y = attend_swap(node, y);
     else
         y = expand_reshape(node, y, shape.rank, shape.dim);
     expand_finish_one(node, y);
+}
+
+void expand_ms_rotary(Node *node)
+{
+    attend_turn(node, angles);
 }
