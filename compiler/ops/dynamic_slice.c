@@ -19,11 +19,64 @@ typedef struct Cut {
 
 enum { STARTS = 1, ENDS, AXES, STEPS };
 
-/* Is the entry of starts or of ends a number already? */
+/* Operand k of a sum where it makes element i of the result. */
+static Element addend(const Node *sum, int k, int64_t i)
+{
+    const Tensor *tensor = sum->in[k];
+    const bool one = tensor_count(tensor) == 1;
+    return partly_origin(tensor, one ? 0 : i);
+}
+
+/* Numbers beyond mean "to the end": nothing is added to them. */
+static const int64_t MOST_ADDED = (int64_t)1 << 56;
+
+static bool has_value(const Node *node, Element element, int64_t *value)
+{
+    return partly_known(node->graph, element.tensor, element.at, value);
+}
+
+static bool is_added(const Node *node, Element element, int64_t *value)
+{
+    if (!has_value(node, element, value))
+        return false;
+    return *value<MOST_ADDED && * value> - MOST_ADDED;
+}
+
+/* The entry of a list is a number plus that element; where it is a sum of numbers alone, one of
+ * them. */
+static Element base_of_entry(const Cut *cut, int list, int64_t *plus)
+{
+    enum { MOST_SUMS = 8 };
+    const Node *node = cut->node;
+    Element element = partly_origin(node->in[list], cut->entry);
+    for (int i = 0; i < MOST_SUMS; i++) {
+        const Node *sum = element.tensor->producer;
+        int64_t value = 0;
+        if (!sum || !node_is(sum, "Add"))
+            break;
+        const Element first = addend(sum, 0, element.at);
+        const Element second = addend(sum, 1, element.at);
+        const bool adds_first = is_added(node, first, &value);
+        if (!adds_first && !is_added(node, second, &value))
+            break;
+        *plus = i64_add(*plus, value);
+        element = adds_first ? second : first;
+    }
+    return element;
+}
+
+/* Is the entry of starts or of ends a number already? false: value stays. */
 static bool is_known(const Cut *cut, int list, int64_t *value)
 {
-    const Node *node = cut->node;
-    return partly_known(node->graph, node->in[list], cut->entry, value);
+    int64_t plus = 0;
+    int64_t given;
+    const Element base = base_of_entry(cut, list, &plus);
+    if (!plus)
+        return has_value(cut->node, base, value);
+    if (!is_added(cut->node, base, &given))
+        return false;
+    *value = given + plus;
+    return true;
 }
 
 static bool is_open(const Cut *cut)
@@ -132,6 +185,18 @@ static Tensor *place_of(const Cut *cut, int list, Tensor *size)
     return expand_binary(node, "Max", place, none);
 }
 
+/* From a place that only a run knows to so many elements behind it; 0: it is no such cut. */
+static int64_t known_length(const Cut *cut)
+{
+    int64_t from = 0;
+    int64_t to = 0;
+    const Element start = base_of_entry(cut, STARTS, &from);
+    const Element end = base_of_entry(cut, ENDS, &to);
+    if (start.tensor != end.tensor || start.at != end.at)
+        return 0;
+    return i64_max(0, i64_sub(to, from));
+}
+
 /* At most so many elements lie between the two, of the axis' n. */
 static int64_t most_between(const Cut *cut, int64_t n)
 {
@@ -139,7 +204,7 @@ static int64_t most_between(const Cut *cut, int64_t n)
     int64_t end = n;
     int64_t most = n;
     if (is_known(cut, STARTS, &start) && start < 0) {
-        most = i64_min(most, i64_sub(0, start));
+        most = -i64_max(start, -n);
         start = 0;
     }
     if (is_known(cut, ENDS, &end) && end < 0)
@@ -270,9 +335,22 @@ static Tensor *cut_places(const Cut *cut, Tensor *x, int64_t bound)
     return cut_so_many(cut, x, index, count, id);
 }
 
+/* So many elements; where there are fewer, the run says so. */
+static Tensor *cut_length(const Cut *cut, Tensor *x, int64_t length)
+{
+    const int64_t n = x->shape.dim[cut->axis];
+    const int64_t most = i64_min(length, n);
+    const int64_t count = i64_ceil_div(most, cut->step);
+    Tensor *y = cut_places(cut, x, count);
+    return dynamic_settled(cut->node, "FixedSize", y);
+}
+
 static Tensor *cut_open(const Cut *cut, Tensor *x)
 {
     const int64_t n = x->shape.dim[cut->axis];
+    const int64_t length = known_length(cut);
+    if (n && length && !x->dynamic)
+        return cut_length(cut, x, length);
     const int64_t bound = i64_ceil_div(most_between(cut, n), cut->step);
     if (!bound)
         return expand_slice(cut->node, x, cut->axis, 0, 0);

@@ -468,6 +468,18 @@ def cut_by_numbers(start, end):
         floats('y', [len(rows), width], flat), floats('sum', [3], sums), floats('z', [4, width], [v for i in range(4) for v in numbers[i * 3:i * 3 + 3][:end]])]
 
 
+def window_at(place):
+    """As tf.slice() is exported: lists of places and sizes of which one entry is known only when it runs; -1 is all that is left."""
+    nodes = [make_node('Concat', ['none', 'place', 'none'], ['begin'], axis=0), make_node('Equal', ['size', 'all'], ['is_all']),
+             make_node('Cast', ['is_all'], ['number'], to=I64), make_node('Mul', ['number', 'far'], ['more']), make_node('Add', ['size', 'more'], ['whole']),
+             make_node('Add', ['begin', 'whole'], ['end']), make_node('Slice', ['x', 'begin', 'end'], ['y']), make_node('Split', ['y'], ['a', 'b'], axis=1)]
+    model = make_model(nodes, [make_value('x', F32, [2, 6, 1]), make_value('place', I64, [1])], [make_value('a', F32, ['n', 'm', 1]), make_value('b', F32, ['n', 'm', 1])],
+                       [ints('none', [1], [0]), ints('all', [1], [-1]), ints('size', [3], [-1, 4, 1]), ints('far', [1], [(1 << 31) - 1])])
+    row = [list(range(6))[place:place + 4], list(range(6, 12))[place:place + 4]]
+    return model, [floats('x', [2, 6, 1], range(12)), ints('place', [1], [place])], [
+        floats('a', [2, 2, 1], row[0][:2] + row[1][:2]), floats('b', [2, 2, 1], row[0][2:] + row[1][2:])]
+
+
 def scattered_by_mask(source):
     """As masked_scatter() is exported: of the source as many numbers as the mask has places; the source may have fewer."""
     nodes = [make_node('NonZero', ['mask'], ['places']), make_node('Transpose', ['places'], ['at'], perm=[1, 0]), make_node('Shape', ['at'], ['dims']),
@@ -588,6 +600,11 @@ def main():
     for start, end in ((0, 2), (1, 9), (-3, 3), (3, 1), (0, -1), (2, 1 << 40), (-9, 1)):
         bad = judge(o.inlay, cut_by_numbers(start, end))
         t.ok('elements %d to %d, known when it runs' % (start, end), not bad, bad)
+    for place in (0, 1, 2):
+        bad = judge(o.inlay, window_at(place))
+        t.ok('a window at %d, known when it runs' % place, not bad, bad)
+    bad = judge(o.inlay, window_at(3))
+    t.ok('a window beyond the end, which is an error of the run', bad.startswith('status'), bad)
     for source in ([7, 8, 9, 10, 11, 12], [7, 8, 9]):
         bad = judge(o.inlay, scattered_by_mask(source))
         t.ok('%d numbers, of which a mask takes some' % len(source), not bad, bad)
