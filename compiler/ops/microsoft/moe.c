@@ -151,6 +151,8 @@ static void read_sizes(Experts *of)
     of->rows = router->dim[0];
     of->count = router->dim[1];
     of->inner = i64_mul(weights, 8) / bits / of->hidden;
+    if (of->inner < 1)
+        fail_node(node, STATUS_MALFORMED, NULL, "its experts have no weights");
     of->columns = is_turned(of, up, down);
 }
 
