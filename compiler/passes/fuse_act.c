@@ -209,7 +209,44 @@ static Node *residual_host(const Node *sum, int k)
     return host;
 }
 
-static bool fuse_residual(Node *node)
+/* By Node.order: nodes on the longest way to it. */
+static int32_t *longest_ways(const Graph *graph)
+{
+    const size_t n = graph->node.n;
+    int32_t *way = NEW_ARRAY(&graph->store->scratch, int32_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const Node *node = graph->node.at[i];
+        int32_t longest = 0;
+        for (int k = 0; k < node->n_in; k++) {
+            const Node *maker = node->in[k] ? node->in[k]->producer : NULL;
+            if (maker && maker->graph == graph && maker->order < node->order)
+                longest = (int32_t)i64_max(longest, way[maker->order]);
+        }
+        way[node->order] = longest + 1;
+    }
+    return way;
+}
+
+/* Is the host's input there all the time, as what a body is given is? */
+static bool stays(const Node *host)
+{
+    const Graph *graph = host->graph;
+    const Tensor *x = host->in[0];
+    const bool inside = x && x->producer && x->producer->graph == graph;
+    return graph->parent && !inside;
+}
+
+/* Of two hosts that make a sum, does the other run last? Its input waits for what the first one
+ * makes: rather one that is there anyway, then the one with the longest way to it, however the file
+ * lists them. */
+static bool runs_last(const Node *other, const Node *host, const int32_t *way)
+{
+    if (stays(other) != stays(host))
+        return stays(other);
+    return way[other->order] >= way[host->order];
+}
+
+static bool fuse_residual(Node *node, const int32_t *way)
 {
     if ((!node_is(node, "Add") && (!node_is(node, "Sum") || node->n_in != 2)) ||
         node->in[0] == node->in[1] ||
@@ -217,7 +254,7 @@ static bool fuse_residual(Node *node)
         return false;
     Node *left = residual_host(node, 0);
     Node *right = residual_host(node, 1);
-    const bool take_right = right && (!left || right->order > left->order);
+    const bool take_right = right && (!left || runs_last(right, left, way));
     Node *host = take_right ? right : left;
     if (!host)
         return false;
@@ -231,13 +268,17 @@ static bool fuse_residual(Node *node)
 
 void pass_fuse_act(Graph *graph)
 {
+    Arena *scratch = &graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
     graph_sort(graph);
+    const int32_t *way = longest_ways(graph);
     for (size_t i = 0; i < graph->node.n; i++) {
         Node *n = graph->node.at[i];
         if (n->dead || !n->n_in || !n->in[0])
             continue;
-        if (!fuse_silu(n) && !fuse_residual(n))
+        if (!fuse_silu(n) && !fuse_residual(n, way))
             fuse_activation(graph, n);
     }
+    arena_release(scratch, mark);
     graph_sort(graph);
 }

@@ -6,7 +6,6 @@
 #include "forms/pair.h"
 #include "plan/trial.h"
 #include "schedule/order.h"
-#include "schedule/order_depth.h"
 
 static Arena *scratch_of(const Program *program)
 {
@@ -50,13 +49,16 @@ int64_t candidate_peak(const Program *program, const void *context,
     return peak;
 }
 
-Program candidate_depth(const Program *program, const PlanOptions *opt)
+Program candidate_listing(const Program *program, const PlanOptions *opt,
+                          Listing listing)
 {
     Arena *scratch = scratch_of(program);
     const ArenaMark mark = arena_mark(scratch);
     const Items all = items_find(scratch, program, opt);
     const OrderProblem problem = order_problem(scratch, &all, false);
-    const Order order = { .step = order_depth(scratch, &all, &problem) };
+    const Order order = {
+        .step = order_listing(scratch, &all, &problem, listing),
+    };
     const Program other = in_order(program->graph->arena, program, &order);
     arena_release(scratch, mark);
     return other;

@@ -5,13 +5,15 @@
 #define INLAY_PLAN_CANDIDATES_H
 
 #include "schedule/options.h"
+#include "schedule/order_listing.h"
 
 /* A PeakOf (copies.h) whose context is a PlanOptions: the least peak in the order given or in a
  * quickly found one. */
 int64_t candidate_peak(const Program *program, const void *context,
                        int64_t most);
-/* In the order that the steps alone determine (order_depth.h); they do not jump. */
-Program candidate_depth(const Program *program, const PlanOptions *opt);
+/* In an order that the steps alone determine; they do not jump. */
+Program candidate_listing(const Program *program, const PlanOptions *opt,
+                          Listing listing);
 /* Another order of the steps, where it lowers the peak of the schedule, too. */
 Program candidate_order(const Program *program, const PlanOptions *opt);
 /* Scales and shifts within the convolution that reads them, unless that needs more. */

@@ -313,17 +313,20 @@ static void add_pairs(Forms *forms, const Program *form, const PlanOptions *opt)
         add_form(forms, with + i);
 }
 
-/* Where a search begins decides where it ends: it begins from the steps as they are listed and from
- * an order that does not depend on how they are. */
+/* Where a search begins decides where it ends: it begins from orders that do not depend on how the
+ * file lists the nodes. The steps as they are listed, where there is no search. */
 static void list_starts(const Program *program, const PlanOptions *opt,
                         Forms *starts)
 {
-    add_form(starts, program);
-    if (opt->level < PLAN_ORDER || opt->as_lowered ||
-        !is_searched(program, opt))
+    const bool fixed = opt->level < PLAN_ORDER || opt->as_lowered;
+    if (fixed || !is_searched(program, opt)) {
+        add_form(starts, program);
         return;
-    const Program depth = candidate_depth(program, opt);
-    add_form(starts, &depth);
+    }
+    for (Listing listing = 0; listing < LISTINGS; listing++) {
+        const Program start = candidate_listing(program, opt, listing);
+        add_form(starts, &start);
+    }
 }
 
 /* Of each start the best form that orders were searched for, the one that it was made of, and that
@@ -419,7 +422,8 @@ static void try_slots(SlotSearch *search, const Program *given, bool hosts)
     arena_release(scratch, mark);
 }
 
-/* Of all forms, as long as the rings of the schedule may do without. */
+/* Of all forms, then of all with results in the place of what they are made of, as long as there is
+ * work left and the rings of the schedule may do without. */
 static void plan_slots(SlotSearch *search, const Forms *forms,
                        const Trial *rings)
 {
@@ -429,11 +433,9 @@ static void plan_slots(SlotSearch *search, const Forms *forms,
     const bool many = (int64_t)steps > plan_budget(opt).search.steps;
     if (opt->rings || opt->regions || many || search->below <= 0)
         return;
-    for (int way = 0; way < 2 * forms->n; way++) {
-        const bool hosts = way % 2;
-        if (!hosts || has_hosts(rings))
-            try_slots(search, forms->at + way / 2, hosts);
-    }
+    const int ways = has_hosts(rings) ? 2 * forms->n : forms->n;
+    for (int way = 0; way < ways && search->walks > 0; way++)
+        try_slots(search, forms->at + way % forms->n, way >= forms->n);
 }
 
 /* The smallest plan. That of rings that lie apart is placed only where none with slots takes less

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arena is one of the model, not of how its file lists the nodes: each model is listed anew in topological orders (at random, depth
-first, breadth first), and no listing may need more than a hundredth more than another. Several listings are planned by `inlay analyze`.
+first, breadth first), and no listing may need more than another. Several listings are planned by `inlay analyze`.
 
     listings.py --inlay INLAY [--count N] [--most PERCENT] [--but NAME=PERCENT].. FOLDER..
 
-Folders have model.onnx or NAME.onnx; those that are not there are skipped. --but: a model for which the search of orders ends before
-it has found the best."""
+Folders have model.onnx or NAME.onnx; those that are not there are skipped. --but: a model
+whose steps jump, so that they stay in the order of the file."""
 import argparse
 import json
 import os
@@ -110,7 +110,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
     parser.add_argument('--count', type=int, default=6, help='listings of each model')
-    parser.add_argument('--most', type=float, default=1.0, help='percent')
+    parser.add_argument('--most', type=float, default=0.0, help='percent')
     parser.add_argument('--but', action='append', default=[], help='NAME=PERCENT')
     parser.add_argument('--only', default='')
     parser.add_argument('folder', nargs='+')

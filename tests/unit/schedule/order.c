@@ -3,6 +3,7 @@
  * order is bad. */
 #include "../plan/cases.h"
 #include "schedule/order.h"
+#include "schedule/order_listing.h"
 #include "../plan/programs.h"
 
 enum { CASES = 400, MOST_STEPS = 7 };
@@ -179,9 +180,72 @@ static void branches(void **state)
     world_close(&w);
 }
 
+/* The steps in another order that is valid, drawn by chance. */
+static void relist(World *w)
+{
+    const int32_t n = (int32_t)w->program.step.n;
+    const Items all =
+        items_find(&w->arena, &w->program, &(PlanOptions){ .align = 4 });
+    const OrderProblem problem = order_problem(&w->arena, &all, false);
+    Step **step = NEW_ARRAY(&w->arena, Step *, n + 1);
+    bool *listed = NEW_ARRAY(&w->arena, bool, n + 1);
+    for (int32_t i = 0; i < n;) {
+        const int32_t next = (int32_t)rnd(w, (uint32_t)n);
+        bool ready = !listed[next];
+        for (int32_t k = problem.before_of[next];
+             k < problem.before_of[next + 1]; k++)
+            ready &= listed[problem.before[k]];
+        if (!ready)
+            continue;
+        listed[next] = true;
+        step[i] = w->program.step.at[next];
+        i++;
+    }
+    memcpy(w->program.step.at, step, (size_t)n * sizeof *step);
+}
+
+static Step **list_steps(World *w, Listing listing)
+{
+    const size_t n = w->program.step.n;
+    const Items all =
+        items_find(&w->arena, &w->program, &(PlanOptions){ .align = 4 });
+    const OrderProblem problem = order_problem(&w->arena, &all, false);
+    const int32_t *order = order_listing(&w->arena, &all, &problem, listing);
+    Step **step = NEW_ARRAY(&w->arena, Step *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        step[i] = w->program.step.at[order[i]];
+    return step;
+}
+
+static void assert_alike(const Step *step, const Step *other)
+{
+    assert_ptr_equal(step->kernel, other->kernel);
+    assert_int_equal(step->units, other->units);
+    assert_int_equal(step->operand->row_bytes, other->operand->row_bytes);
+}
+
+/* Wherever the file lists a node, the search begins from the same steps, one after the other. */
+static void listings(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)cases(CASES); seed++) {
+        World w;
+        random_program(&w, seed, 3 + (int)(seed % 20));
+        for (Listing listing = 0; listing < LISTINGS; listing++) {
+            Step **step = list_steps(&w, listing);
+            relist(&w);
+            Step **again = list_steps(&w, listing);
+            for (size_t i = 0; i < w.program.step.n; i++)
+                assert_alike(step[i], again[i]);
+        }
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(all_orders),
-                                        cmocka_unit_test(branches) };
+                                        cmocka_unit_test(branches),
+                                        cmocka_unit_test(listings) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
