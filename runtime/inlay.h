@@ -183,6 +183,15 @@ static inline void *inlay_row(void *const *base, const inlay_step *s, int i,
 #else
 #define INLAY_UNROLL
 #endif
+/* In front of a loop with few and constant rounds that compilers make vectors of: written out
+ * first, it would become many scalar operations. */
+#if defined __clang__
+#define INLAY_ROLLED _Pragma("clang loop unroll(disable)")
+#elif defined __GNUC__ && __GNUC__ >= 8
+#define INLAY_ROLLED _Pragma("GCC unroll 1")
+#else
+#define INLAY_ROLLED
+#endif
 
 #ifdef INLAY_CHECK
 #include "inlay_check.h"

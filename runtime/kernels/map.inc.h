@@ -20,6 +20,7 @@ INLAY_INLINE void INLAY_LOOP(INLAY_Y *y, int32_t n, INLAY_ARGUMENTS)
     for (; done + INLAY_BLOCK <= n; done += INLAY_BLOCK) {
         INLAY_Y block[INLAY_BLOCK];
         int32_t k;
+        INLAY_ROLLED
         for (k = 0; k < INLAY_BLOCK; k++) {
             const int32_t i = done + k;
             INLAY_LET;

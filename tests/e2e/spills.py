@@ -2,7 +2,8 @@
 """The inner loops of float32 tiles keep their sums in registers: spills.py --runtime DIR [--cc CC] [--print]
 
 Compiles the tiles for each width of vectors of x86-64, disassembles them, and fails where a loop without loops inside that
-multiplies and adds moves a vector to or from the stack. Skipped (77) without objdump or on another machine.
+multiplies and adds moves a vector to or from the stack, and where one of an elementwise kernel takes numbers one by one instead
+of a vector. Skipped (77) without objdump or on another machine.
 """
 import argparse
 import os
@@ -18,14 +19,19 @@ SOURCE = '''#include "inlay.h"
 #include "kernels/matmul.h"
 #include "kernels/conv_f32.h"
 #include "kernels/winograd_f32.h"
+#include "kernels/eltwise_float.h"
 inlay_kernel *const kernels[] = { inlay_conv_f32, inlay_matmul_f32, inlay_winograd_f32 };
+inlay_kernel *const each[] = { inlay_add_f32, inlay_mul_f32, inlay_sub_f32 };
 '''
 FLAGS = {'avx512': ['-mavx512f', '-mavx512vl', '-mfma'], 'avx2': ['-mavx2', '-mfma'], 'sse2': []}
 SUM = re.compile(r'vfmadd\w+ps|addps')
+EACH = re.compile(r'inlay_(add|mul|sub)_f32')
+SINGLE = re.compile(r'v?(add|sub|mul)ss')
 VECTOR = re.compile(r'v|\w+ps$|mova|movu')
 INSTRUCTION = re.compile(r'\s*([0-9a-f]+):\t(\S+)\s*(.*)')
 FUNCTION = re.compile(r'[0-9a-f]+ <(.*)>:')
 LEAST_SUMS = 8      # a tile of fewer is short of work, not of registers
+MOST_SINGLES = 4    # a loop over what is left behind the last vector
 
 
 def functions(text):
@@ -69,6 +75,9 @@ def check(opt, width, folder):
     for name, body in functions(text).items():
         framed = any(one[1] == 'mov' and one[2] == '%rsp,%rbp' for one in body)
         for loop in loops(body):
+            singles = sum(bool(SINGLE.fullmatch(one[1])) for one in loop)
+            if singles > MOST_SINGLES and EACH.match(name):
+                faults.append('%s: %s: %x: %d numbers one by one' % (width, name, loop[0][0], singles))
             sums = sum(bool(SUM.fullmatch(one[1])) for one in loop)
             if sums < LEAST_SUMS:
                 continue
