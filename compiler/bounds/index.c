@@ -307,7 +307,8 @@ void bounds_nms(Bounds *bounds)
     touch(bounds, 4, "most boxes of a class", 1);
     touch(bounds, 5, "threshold of overlap", 1);
     touch(bounds, 6, "threshold of scores", 1);
-    touch(bounds, 7, "scratch", p->n);
+    touch_box(bounds, 7, "scratch", p->n,
+              p->sorted ? (int64_t)sizeof(uint64_t) : 1);
     bounds_narrow(bounds, entries);
 }
 

@@ -78,6 +78,12 @@ void infer_nms(Node *node)
     dynamic_out(node, 0, 0);
 }
 
+static int64_t nms_scratch(const inlay_nms_params *params)
+{
+    const int64_t entry = params->sorted ? (int64_t)sizeof(uint64_t) : 1;
+    return i64_max(1, i64_mul(params->n, entry));
+}
+
 /* The scores are [batch][classes][boxes], or [batch][boxes][classes] where a pass found them so. */
 void lower_nms(Lower *lower, Node *node)
 {
@@ -94,11 +100,12 @@ void lower_nms(Lower *lower, Node *node)
         .center = node_flag(node, "center_point_box", false),
         .next_box = by_box ? classes : 1,
         .next_class = by_box ? 1 : boxes,
+        .sorted = lower->for_speed,
     };
     Step *step = lower_step(lower, "nms_f32", &params);
     step_result(step, 0);
     step_out(step, node_count(node));
     for (int i = 0; i < 5; i++)
         step_operand(step, i);
-    step_scratch(lower, step, i64_max(1, params.n));
+    step_scratch(lower, step, nms_scratch(&params));
 }

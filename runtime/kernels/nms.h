@@ -10,7 +10,7 @@
  * down; the rest is 0. A box goes where its intersection over union with a kept one is above the
  * threshold. Operands: y, count (int64: how many), boxes [batch][n][4], scores [batch][classes][n]
  * or [batch][n][classes], most boxes of a class (int64), threshold of overlap, threshold of scores
- * (each may be left out: 0, 0, none), scratch of n bytes. */
+ * (each may be left out: 0, 0, none), scratch of n bytes, or, `sorted`, of n 64-bit numbers. */
 typedef struct inlay_nms_params {
     int32_t batch;
     int32_t classes;
@@ -20,6 +20,7 @@ typedef struct inlay_nms_params {
     int32_t center;
     int32_t next_box;   /* elements from the score of a box to the next one's */
     int32_t next_class; /* the same of a class */
+    int32_t sorted;     /* boxes come from a heap of scores, not by searches */
 } inlay_nms_params;
 
 static inline float inlay_lesser(float a, float b)
@@ -82,6 +83,7 @@ typedef struct inlay_nms_input {
     float overlap;
     const float *least;  /* score; NULL: any */
     unsigned char *gone; /* scratch */
+    uint64_t *heap;      /* the same */
 } inlay_nms_input;
 
 static inline inlay_nms_input inlay_nms_open(void *const *base,
@@ -96,6 +98,7 @@ static inline inlay_nms_input inlay_nms_open(void *const *base,
     in.overlap = overlap ? *overlap : 0.0f;
     in.least = (const float *)inlay_at(base, s, 6);
     in.gone = (unsigned char *)inlay_at(base, s, 7);
+    in.heap = (uint64_t *)inlay_at(base, s, 7);
     return in;
 }
 
@@ -141,6 +144,101 @@ static inline int32_t inlay_nms_class(const inlay_nms_params *p,
     return kept;
 }
 
+/* A score and its box as one number: the larger comes first, of equal scores the first box. */
+static inline uint64_t inlay_nms_key(float score, int32_t box)
+{
+    const float value = score + 0.0f; /* -0 is as good as 0 */
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = bits >> 31 ? ~bits : bits | 1u << 31;
+    return (uint64_t)bits << 32 | (uint32_t)(INT32_MAX - box);
+}
+
+static inline int32_t inlay_nms_box(uint64_t key)
+{
+    return INT32_MAX - (int32_t)(key & 0x7fffffff);
+}
+
+/* Moves number i of a heap of n numbers down to where none behind it is larger. */
+static inline void inlay_nms_sink(uint64_t *heap, int32_t n, int32_t i)
+{
+    const uint64_t key = heap[i];
+    while (2 * i + 1 < n) {
+        int32_t next = 2 * i + 1;
+        next += next + 1 < n && heap[next + 1] > heap[next];
+        if (heap[next] <= key)
+            break;
+        heap[i] = heap[next];
+        i = next;
+    }
+    heap[i] = key;
+}
+
+/* The boxes of a class whose scores are enough, as a heap: how many, or -1: scores that are no
+ * number have no order. */
+static inline int32_t inlay_nms_heap(const inlay_nms_params *p,
+                                     const inlay_nms_input *in)
+{
+    const size_t next = (size_t)p->next_box;
+    int32_t n = 0;
+    int32_t i;
+    for (i = 0; i < p->n; i++) {
+        const float score = in->score[next * (size_t)i];
+        if (in->least && !(score > *in->least))
+            continue;
+        if (score != score)
+            return -1;
+        in->heap[n++] = inlay_nms_key(score, i);
+    }
+    for (i = n / 2 - 1; i >= 0; i--)
+        inlay_nms_sink(in->heap, n, i);
+    return n;
+}
+
+/* Does one of the boxes that are kept, y[][3], overlap box k too much? */
+static inline int inlay_nms_covered(const inlay_nms_params *p,
+                                    const inlay_nms_input *in, const int64_t *y,
+                                    int32_t kept, int32_t k)
+{
+    float mine[4], other[4];
+    int32_t i;
+    inlay_corners(in->box + (size_t)k * 4, p->center, other);
+    for (i = 0; i < kept; i++) {
+        const size_t box = (size_t)y[3 * (size_t)i + 2];
+        inlay_corners(in->box + box * 4, p->center, mine);
+        if (inlay_overlap(mine, other, in->overlap))
+            return 1;
+    }
+    return 0;
+}
+
+/* The same as inlay_nms_class(), by a heap: a box is held to those that are kept when its turn
+ * comes. */
+static inline int32_t inlay_nms_sorted(const inlay_nms_params *p,
+                                       const inlay_nms_input *in, int64_t *y,
+                                       int32_t room, int32_t batch,
+                                       int32_t class_number)
+{
+    int32_t left = inlay_nms_heap(p, in);
+    int32_t kept = 0;
+    if (left < 0)
+        return inlay_nms_class(p, in, y, room, batch, class_number);
+    while (left > 0 && kept < in->most) {
+        const int32_t k = inlay_nms_box(in->heap[0]);
+        in->heap[0] = in->heap[--left];
+        inlay_nms_sink(in->heap, left, 0);
+        if (inlay_nms_covered(p, in, y, kept, k))
+            continue;
+        if (kept == room)
+            return -1;
+        y[3 * (size_t)kept] = batch;
+        y[3 * (size_t)kept + 1] = class_number;
+        y[3 * (size_t)kept + 2] = k;
+        kept++;
+    }
+    return kept;
+}
+
 /* All classes of image b, whose scores begin at `scores`: how many boxes are kept, or -1: there are
  * more than `room`. */
 static inline int32_t inlay_nms_image(const inlay_nms_params *p,
@@ -150,9 +248,13 @@ static inline int32_t inlay_nms_image(const inlay_nms_params *p,
     int32_t all = 0;
     int32_t c;
     for (c = 0; c < p->classes; c++) {
+        int64_t *to = y + 3 * (size_t)all;
         int32_t kept;
         in->score = scores + (size_t)p->next_class * (size_t)c;
-        kept = inlay_nms_class(p, in, y + 3 * (size_t)all, room - all, b, c);
+        if (p->sorted)
+            kept = inlay_nms_sorted(p, in, to, room - all, b, c);
+        else
+            kept = inlay_nms_class(p, in, to, room - all, b, c);
         if (kept < 0)
             return -1;
         all += kept;

@@ -74,7 +74,7 @@ static void boxes(void **state)
           least = 0.4f;
     int64_t y[18], count = 0, most = 3;
     unsigned char scratch[6];
-    inlay_nms_params p = { 1, 1, 6, 6, 0, 1, 6 };
+    inlay_nms_params p = { 1, 1, 6, 6, 0, 1, 6, 0 };
     for (int i = 0; i < 6; i++) {
         const float *b = corner + 4 * i;
         const float to[4] = { (b[1] + b[3]) / 2.0f, (b[0] + b[2]) / 2.0f,
@@ -104,7 +104,7 @@ static void boxes(void **state)
     float by_box[12] = { 0 };
     for (int i = 0; i < 6; i++)
         by_box[2 * i] = score[i];
-    p = (inlay_nms_params){ 1, 2, 6, 6, 1, 2, 1 };
+    p = (inlay_nms_params){ 1, 2, 6, 6, 1, 2, 1, 0 };
     assert_int_equal(RUN(inlay_nms_f32, &p, y, &count, center, by_box, &most,
                          &overlap, &least, scratch),
                      0);
@@ -112,10 +112,62 @@ static void boxes(void **state)
     assert_int_equal(y[2], 3);
 }
 
+enum { MANY = 60, CLASSES = 2, ROOM = CLASSES * MANY };
+
+/* Boxes that often overlap, and scores of which some are alike, and some no numbers. */
+static void random_boxes(float *box, float *score, int strange)
+{
+    static const float odd[] = { 0.0f, -0.0f, INFINITY, -INFINITY, NAN };
+    for (int i = 0; i < 4 * MANY; i++)
+        box[i] = (float)rnd(8);
+    for (int i = 0; i < CLASSES * MANY; i++) {
+        score[i] = rnd(2) ? (float)rnd(5) - 2.0f : rnd_float();
+        if (strange && rnd(4) == 0)
+            score[i] = odd[rnd(3 + (uint32_t)strange)];
+    }
+}
+
+/* By a heap as by searches. */
+static void sorted_boxes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        float box[4 * MANY], score[CLASSES * MANY];
+        float overlap = 0.1f * (float)rnd(8),
+              least = 0.2f * (float)rnd(5) - 0.5f;
+        int64_t y[2][3 * ROOM], count[2] = { -1, -1 }, most = rnd(MANY + 1);
+        uint64_t scratch[MANY];
+        const int by_box = (int)rnd(2);
+        int status[2];
+        inlay_nms_params p = {
+            .batch = 1,
+            .classes = CLASSES,
+            .n = 1 + (int32_t)rnd(MANY),
+            .room = ROOM,
+            .center = (int32_t)rnd(2),
+            .next_box = by_box ? CLASSES : 1,
+            .next_class = by_box ? 1 : MANY,
+        };
+        if (rnd(4) == 0)
+            p.room = (int32_t)rnd(10);
+        random_boxes(box, score, (int)rnd(3));
+        for (p.sorted = 0; p.sorted < 2; p.sorted++) {
+            memset(y[p.sorted], -1, sizeof *y);
+            status[p.sorted] =
+                RUN(inlay_nms_f32, &p, y[p.sorted], count + p.sorted, box,
+                    score, &most, &overlap, round % 3 ? &least : NULL, scratch);
+        }
+        assert_int_equal(status[0], status[1]);
+        assert_int_equal(count[0], count[1]);
+        assert_memory_equal(y[0], y[1], sizeof *y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(nonzeros),
                                         cmocka_unit_test(settles),
-                                        cmocka_unit_test(boxes) };
+                                        cmocka_unit_test(boxes),
+                                        cmocka_unit_test(sorted_boxes) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
