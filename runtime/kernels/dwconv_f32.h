@@ -44,6 +44,7 @@ typedef struct inlay_dw {
     float lo, hi;
     int32_t backward;
     int32_t apart; /* y overlaps nothing that is read: tiles may go in pairs */
+    int32_t once;  /* what is made is not made again: its windows may be gone */
     int32_t left, right; /* columns whose windows inlay_dw_inside() takes */
     float *y;            /* at column `origin`, as q */
     const float *q;
@@ -328,7 +329,7 @@ static inline void inlay_dw_fours(const inlay_conv_params *p, const inlay_dw *t,
 }
 
 /* Pixels [left, right) of a row: tiles of four. The last one may overlap its neighbour, unless q
- * could be y. */
+ * could be y, or y lies over windows. */
 INLAY_APART void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t,
                                  int32_t left, int32_t right)
 {
@@ -342,7 +343,7 @@ INLAY_APART void inlay_dw_inside(const inlay_conv_params *p, const inlay_dw *t,
                        -INLAY_DW_TILE_MOST);
     else if (tiles)
         inlay_dw_fours(p, t, left, tiles, INLAY_DW_TILE_MOST);
-    if (rest > INLAY_DW_APART && tiles && !t->q) {
+    if (rest > INLAY_DW_APART && tiles && !t->q && !(INLAY_VL > 1 && t->once)) {
         inlay_dw_fours(p, t, last, 1, 0);
         return;
     }
@@ -382,6 +383,7 @@ static inline void inlay_dw_setup(const inlay_conv_params *p, void *const *base,
     t->hi = p->b;
     t->backward = s->backward;
     t->origin = 0;
+    t->once = 0;
     t->left = 0;
     t->right = p->ow;
     if (!inlay_dw_covers(p))
@@ -441,6 +443,15 @@ static inline int inlay_dw_apart(const inlay_conv_params *p, void *const *base,
     return inlay_disjoint(base, s, p->ow, p->iw);
 }
 
+/* Does the one row of y lie over x? */
+static inline int inlay_dw_over(const inlay_conv_params *p, void *const *base,
+                                const inlay_step *s)
+{
+    if (INLAY_VL == 1 || p->ih > 1 || p->oh > 1)
+        return 0;
+    return !inlay_disjoint(base, s, p->ow, p->iw);
+}
+
 INLAY_APART int inlay_dwconv_rows(void *const *base, const inlay_step *s,
                                   int32_t r0, int32_t r1)
 {
@@ -452,6 +463,7 @@ INLAY_APART int inlay_dwconv_rows(void *const *base, const inlay_step *s,
     t.ys = s->ref[0].pix;
     t.qs = s->ref[4].pix;
     t.apart = INLAY_DW_PAIRS && inlay_dw_apart(p, base, s, r1 - r0);
+    t.once = inlay_dw_over(p, base, s);
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = inlay_next_row(s, r0, r1, done);
         inlay_dw_window(p, &t, w, r);

@@ -167,13 +167,29 @@ static inline void inlay_lie(inlay_lying *l, const inlay_step *s,
     inlay_lie_params(&l->params, end - first, n, pad);
 }
 
+/* Do pixels of y lie over pixels of x, channel over channel? A window that is not transposed is one
+ * of a depthwise convolution: it goes channel by channel, and reads for some pixels before it writes
+ * them, so that it makes several where the plan allows for each. */
+static inline int inlay_slide_lanes(void *const *base, const inlay_step *s,
+                                    const inlay_slide *w)
+{
+    const size_t row = s->ref[0].row;
+    const uintptr_t y = (uintptr_t)inlay_at(base, s, 0);
+    const uintptr_t x = (uintptr_t)inlay_at(base, s, 1);
+    const uintptr_t far = y > x ? y - x : x - y;
+    if (INLAY_VL == 1 || w->transposed || s->ref[4].base >= 0)
+        return 0;
+    return row == s->ref[1].row && far % row == 0;
+}
+
 /* Rows of one pixel: `kernel` makes them stretch by stretch, a row by itself where the ring of x
  * begins again in its window, or where y may overlap x. */
 static inline int inlay_upright_rows(inlay_kernel *kernel, void *const *base,
                                      const inlay_step *s, int32_t r0,
                                      int32_t r1, const inlay_slide *w)
 {
-    const int apart = inlay_disjoint(base, s, 1, 1);
+    const int apart =
+        inlay_slide_lanes(base, s, w) || inlay_disjoint(base, s, 1, 1);
     while (r0 < r1) {
         const int32_t from = apart || !s->backward ? r0 : r1 - 1;
         const int32_t to = apart || s->backward ? r1 : r0 + 1;

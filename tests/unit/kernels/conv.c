@@ -439,6 +439,66 @@ static void diagonal_overlap(void **state)
     }
 }
 
+/* A signal of single pixels, y over x, so many rows off that no row is read after it is written.
+ */
+static void signal_overlap(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        const int backward = (int)rnd(2);
+        const int32_t h = 1 + (int32_t)rnd(40), c = 1 + (int32_t)rnd(40),
+                      k = 1 + (int32_t)rnd(7),
+                      before = (int32_t)rnd((uint32_t)k);
+        Case t = { .n = 1,
+                   .p = { .id = 1,
+                          .ih = h,
+                          .iw = 1,
+                          .od = 1,
+                          .oh = h,
+                          .ow = 1,
+                          .kd = 1,
+                          .kh = k,
+                          .kw = 1,
+                          .sd = 1,
+                          .sh = 1,
+                          .sw = 1,
+                          .dd = 1,
+                          .dh = 1,
+                          .dw = 1,
+                          .ph = before,
+                          .groups = c,
+                          .ic = 1,
+                          .oc = 1,
+                          .width = 16 } };
+        fill(&t);
+        t.residual = false;
+        naive(&t);
+        const size_t row = (size_t)c, all = (size_t)h * row;
+        const size_t off = row * (size_t)(backward ? k - before - 1 : before);
+        float *memory = malloc((all + off) * sizeof *memory), *bias,
+              *w = packed(&t, DEPTHWISE, &bias);
+        const size_t x = backward ? 0 : off, y = backward ? off : 0;
+        memcpy(memory + x, t.x, all * sizeof *memory);
+        void *base[3] = { memory, w, bias };
+        const inlay_ref at_x = { .off = x * sizeof *memory,
+                                 .row = row * sizeof *memory,
+                                 .cap = h,
+                                 .pix = c };
+        inlay_ref at_y = at_x;
+        at_y.off = y * sizeof *memory;
+        const inlay_ref ref[5] = { at_y,
+                                   at_x,
+                                   { .cap = 1, .base = 1 },
+                                   { .cap = 1, .base = 2 },
+                                   { .cap = 1, .base = INLAY_NONE } };
+        const inlay_step s = { inlay_dwconv_f32, &t.p, ref, h, backward };
+        inlay_dwconv_f32(base, &s, 0, h);
+        check_close(memory + y, t.want, all, 5.0);
+        free(memory), free(w), free(bias);
+        drop(&t);
+    }
+}
+
 /* Groups, y of half as many channels over x but for the tile of pixels that is made at a time. */
 static void groups_overlap(void **state)
 {
@@ -508,7 +568,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_geometries), cmocka_unit_test(random_depthwise),
         cmocka_unit_test(random_signals),    cmocka_unit_test(large_weights),
-        cmocka_unit_test(diagonal_overlap),  cmocka_unit_test(groups_overlap),
+        cmocka_unit_test(diagonal_overlap),  cmocka_unit_test(signal_overlap),
+        cmocka_unit_test(groups_overlap),
     };
     if (vectors_are_missing())
         return 77;
