@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Steps that may come next are told apart by what they are: by the way to the end behind them, the
- * result of the model that they lead to, the bytes that they make, their work, and at last by a mark
- * of all that they are made of and go into. Those with equal marks can hardly be told apart by anything but
- * their place in the file. */
+ * result of the model that they lead to, the bytes that they make, their work, and at last by a
+ * mark of all that they are made of and go into. Those with equal marks can hardly be told apart by
+ * anything but their place in the file. */
 #include "schedule/order_listing.h"
 
 #include "base/size.h"

@@ -168,8 +168,8 @@ static inline void inlay_lie(inlay_lying *l, const inlay_step *s,
 }
 
 /* Do pixels of y lie over pixels of x, channel over channel? A window that is not transposed is one
- * of a depthwise convolution: it goes channel by channel, and reads for some pixels before it writes
- * them, so that it makes several where the plan allows for each. */
+ * of a depthwise convolution: it goes channel by channel, and reads for some pixels before it
+ * writes them, so that it makes several where the plan allows for each. */
 static inline int inlay_slide_lanes(void *const *base, const inlay_step *s,
                                     const inlay_slide *w)
 {
