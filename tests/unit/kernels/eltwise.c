@@ -2,6 +2,9 @@
  * Elementwise kernels: random broadcasts against index arithmetic, rings with gaps between pixels,
  * results on their own operands, the float functions against libm over their whole range, integer
  * edge cases. */
+#ifndef INLAY_ROW_SLOTS
+#define INLAY_ROW_SLOTS /* emulated cores have no build that defines it */
+#endif
 #include "steps.h"
 
 #include "kernels/eltwise_float.h"
