@@ -444,7 +444,7 @@ static void diagonal_overlap(void **state)
 static void signal_overlap(void **state)
 {
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 80; round++) {
         const int backward = (int)rnd(2);
         const int32_t h = 1 + (int32_t)rnd(40), c = 1 + (int32_t)rnd(40),
                       k = 1 + (int32_t)rnd(7),

@@ -131,7 +131,7 @@ static void random_boxes(float *box, float *score, int strange)
 static void sorted_boxes(void **state)
 {
     (void)state;
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < 400; round++) {
         float box[4 * MANY], score[CLASSES * MANY];
         float overlap = 0.1f * (float)rnd(8),
               least = 0.2f * (float)rnd(5) - 0.5f;
