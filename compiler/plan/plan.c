@@ -12,8 +12,10 @@
 #include "plan/trial.h"
 #include "prove/schedules.h"
 
-/* That are compared at last. */
-enum { MOST_FORMS = 8 };
+enum {
+    MOST_FORMS = 12, /* that are compared at last */
+    FEW_STEPS = 64   /* of which there is time for one search more */
+};
 
 /* Bytes beyond what was promised. */
 static int64_t beyond(const Trial *trial, int64_t promised)
@@ -314,7 +316,8 @@ static void add_pairs(Forms *forms, const Program *form, const PlanOptions *opt)
 }
 
 /* Where a search begins decides where it ends: it begins from orders that do not depend on how the
- * file lists the nodes. The steps as they are listed, where there is no search. */
+ * file lists the nodes. The steps as they are listed, where there is no search, or where they are
+ * few. */
 static void list_starts(const Program *program, const PlanOptions *opt,
                         Forms *starts)
 {
@@ -327,6 +330,8 @@ static void list_starts(const Program *program, const PlanOptions *opt,
         const Program start = candidate_listing(program, opt, listing);
         add_form(starts, &start);
     }
+    if (program->step.n <= FEW_STEPS)
+        add_form(starts, program);
 }
 
 /* Of each start the best form that orders were searched for, the one that it was made of, and that
