@@ -158,15 +158,6 @@ static inline int32_t inlay_gram_count(const inlay_tfidf_params *p,
     return count;
 }
 
-/* What `count` occurrences add to the result. */
-static inline float inlay_gram_value(const inlay_tfidf_params *p, int32_t count,
-                                     float weight)
-{
-    if (p->mode == 0)
-        return (float)count;
-    return p->mode == 1 ? weight : (float)count * weight;
-}
-
 /* The n-grams that are counted, each { first in the pool, length, place }. */
 typedef struct inlay_grams {
     const int64_t *pool;
@@ -185,11 +176,13 @@ INLAY_INLINE void inlay_tfidf_line(const inlay_tfidf_params *p,
         const int32_t *gram = grams->gram + 3 * g;
         const int64_t *first = grams->pool + gram[0];
         const int32_t count = inlay_gram_count(p, x, line, first, gram[1]);
-        if (count) {
-            /* Mode 0 may come without weights. */
-            const float weight = p->mode ? grams->weight[g] : 0.0f;
-            y[gram[2]] += inlay_gram_value(p, count, weight);
-        }
+        /* A conversion under a condition would become vcvtne, which GNU as takes for a rounding
+         * of Helium's. */
+        const int32_t times = p->mode == 1 ? count > 0 : count;
+        /* Mode 0 may come without weights. */
+        const float weight = p->mode ? grams->weight[g] : 1.0f;
+        if (count)
+            y[gram[2]] += (float)times * weight;
     }
 }
 

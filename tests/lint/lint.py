@@ -232,6 +232,14 @@ def tables(files, root):
     return bad if rows and seen else bad + ['a table is empty']
 
 
+def stacks(files):
+    """Every kernel compiled for each family when the table of stacks was made: what it takes is known."""
+    rows = dict(re.findall(r'^STACK\((\w+), ([-\d, ]+)\)', files.get('compiler/ir/stack.def', ''), re.M))
+    kernels = re.findall(r'^KERNEL\((\w+),', files.get('runtime/kernels/kernels.def', ''), re.M)
+    bad = ['kernel %s: no row in stack.def' % name for name in kernels if name not in rows]
+    return bad + ['kernel %s: not measured on a family' % name for name, row in rows.items() if '-' in row] if rows else ['no rows']
+
+
 def operator_names(files):
     """What is known about an operator by its name stands in its row of ops.def: no other table has the names."""
     names = set(re.findall(r'^OP\((\w+),', files.get('compiler/ops/ops.def', ''), re.M))
@@ -347,6 +355,7 @@ def main():
             ('unit tests mirror base, ir and onnx', mirrors(files)),
             ('no mutable globals but six files of base', mutable_globals(files)),
             ('tables name what exists', tables(files, root)),
+            ('stacks of all kernels', stacks(files)),
             ('operator names in tables outside ops.def: 0', operator_names(files)),
             ('every kernel is lowered to', kernels_used(files)),
             ('no kernel by name in planner, proof and emitter', kernels_by_name(files)),
