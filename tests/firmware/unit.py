@@ -16,7 +16,9 @@ import tap
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, '..', '..')
 UNIT = os.path.join(HERE, 'unit')
-CORES = {'m0': [[]], 'm3': [[]], 'm4': [[]], 'rv32imac': [[]], 'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
+# Undefined behaviour ends the program: a trap needs no library.
+TRAPS = ['-fsanitize=undefined', '-fno-sanitize=null,object-size', '-fsanitize-undefined-trap-on-error']
+CORES = {'m0': [[]], 'm3': [[]], 'm4': [[], TRAPS], 'rv32imac': [[]], 'm55': [[], TRAPS, ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
 
 
 def build(core, work, source, flags):
