@@ -28,6 +28,11 @@ def one(*flags):
     return lambda _: [list(flags)]
 
 
+def with_input(make):
+    """The same for models that have an input."""
+    return lambda model: make(model) if model.analyze()['inputs'] else []
+
+
 def regions(*more):
     """Two memories, the fast one a third of the arena."""
     def flags(model):
@@ -71,11 +76,11 @@ OPTIONS = {
     'slices-arena': one('--slices', '--io=arena', '--plan=simple'),
     'threads': one('--threads=3:1', '--optimize=speed', '--without=winograd'),
     'threads-arena': one('--threads=2:1', '--io=arena'),
-    'rows': one('--io=in0=rows'),
-    'rows-arena': one('--io=in0=rows', '--io=out=arena'),
+    'rows': with_input(one('--io=in0=rows')),
+    'rows-arena': with_input(one('--io=in0=rows', '--io=out=arena')),
     'regions': regions(),
     'regions-arena': regions('--io=arena'),
-    'regions-rows': regions('--io=in0=rows'),
+    'regions-rows': with_input(regions('--io=in0=rows')),
     'window': windows(),
     'window-slices': windows('--slices', '--io=arena'),
     'limits': limits(),
