@@ -114,15 +114,23 @@ static void put_signals(Text *text, const Emitter *emitter)
                    emitter->upper, graph->signal_runs);
 }
 
-Text macros_facts(const Emitter *emitter)
+typedef void PutValue(Text *text, const Emitter *emitter, const Values *values,
+                      size_t i);
+
+static void put_all(Text *text, const Emitter *emitter, PutValue *put)
 {
     const Values inputs = values_inputs(emitter);
     const Values outputs = values_outputs(emitter);
-    Text text = text_new(emitter->arena);
     for (size_t i = 0; i < inputs.count; i++)
-        put_facts(&text, emitter, &inputs, i);
+        put(text, emitter, &inputs, i);
     for (size_t i = 0; i < outputs.count; i++)
-        put_facts(&text, emitter, &outputs, i);
+        put(text, emitter, &outputs, i);
+}
+
+Text macros_facts(const Emitter *emitter)
+{
+    Text text = text_new(emitter->arena);
+    put_all(&text, emitter, put_facts);
     put_signals(&text, emitter);
     return text;
 }
@@ -149,13 +157,8 @@ static void put_labels(Text *text, const Emitter *emitter, const Values *values,
 
 Text macros_labels(const Emitter *emitter)
 {
-    const Values inputs = values_inputs(emitter);
-    const Values outputs = values_outputs(emitter);
     Text text = text_new(emitter->arena);
-    for (size_t i = 0; i < inputs.count; i++)
-        put_labels(&text, emitter, &inputs, i);
-    for (size_t i = 0; i < outputs.count; i++)
-        put_labels(&text, emitter, &outputs, i);
+    put_all(&text, emitter, put_labels);
     return text;
 }
 

@@ -96,19 +96,26 @@ static Tensor *turned_weights(Lower *lower, Tensor *weights,
     return turned_when_run(lower, weights, dims);
 }
 
+/* From planes, whose shape it is, to channels last; or back. */
+static Move image_move(const Shape *planes, bool last)
+{
+    const int64_t pixels = shape_product(planes, 2, planes->rank);
+    const int64_t channels = planes->dim[1];
+    const int64_t outer = last ? pixels : channels;
+    const int64_t inner = last ? channels : pixels;
+    const int64_t image = i64_mul(outer, inner);
+    return (Move){
+        .rank = 3,
+        .n = { planes->dim[0], outer, inner },
+        .y = { image, inner, 1 },
+        .x = { image, 1, outer },
+    };
+}
+
 /* The image as the kernel reads it: channels last. */
 static Tensor *image_last(Lower *lower, Tensor *x)
 {
-    const Shape *s = &x->shape;
-    const int64_t pixels = shape_product(s, 2, s->rank);
-    const int64_t channels = s->dim[1];
-    const int64_t image = i64_mul(pixels, channels);
-    const Move move = {
-        .rank = 3,
-        .n = { s->dim[0], pixels, channels },
-        .y = { image, channels, 1 },
-        .x = { image, 1, pixels },
-    };
+    const Move move = image_move(&x->shape, true);
     Tensor *y = lower_temp(lower, x->dtype, shape_of(3, move.n));
     lower_move(lower, y, x, &move);
     return y;
@@ -117,16 +124,7 @@ static Tensor *image_last(Lower *lower, Tensor *x)
 /* And back, to planes. */
 static void image_first(Lower *lower, Tensor *y, Tensor *x)
 {
-    const Shape *s = &y->shape;
-    const int64_t pixels = shape_product(s, 2, s->rank);
-    const int64_t channels = s->dim[1];
-    const int64_t image = i64_mul(pixels, channels);
-    const Move move = {
-        .rank = 3,
-        .n = { s->dim[0], channels, pixels },
-        .y = { image, pixels, 1 },
-        .x = { image, 1, channels },
-    };
+    const Move move = image_move(&y->shape, false);
     lower_move(lower, y, x, &move);
 }
 
