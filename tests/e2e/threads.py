@@ -130,7 +130,7 @@ def main():
     with open(PAGE) as f:
         page = f.read()
     t = tap.Tap()
-    sanitizer = ['-fsanitize=thread', '-g']
+    sanitizer = ['-fsanitize=thread', '-g1']
     for name, model in models_of(args.corpus):
         for way, sanitize in (('pthreads', sanitizer), ('pthreads', []), ('OpenMP', [])):
             what = '%s, %s%s' % (name, way, ', ThreadSanitizer' if sanitize else '')
