@@ -5,6 +5,11 @@
 
 #include "kernels/act.h"
 
+static inline double inlay_gelu_of_f64(double x)
+{
+    return 0.5 * x * (1 + erf(x * 0.70710678118654752));
+}
+
 #define INLAY_T double
 #define INLAY_N(name) inlay_##name##_f64
 #define INLAY_C(number) number

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: 0BSD
  * exp, tanh, erf and their kin for float, without branches, so that loops over
- * them become vectors. Relative errors are below 2.5 units in the last place
- * (tests/unit/kernels). Selections go through bit masks: a compiler that must respect
- * floating-point traps will not turn a conditional expression into one by itself. */
+ * them become vectors. Relative errors are below 2.5 units in the last place, those of gelu below
+ * 1.2e-7 max(1, |x|) (tests/unit/kernels). Selections go through bit masks: a compiler that must
+ * respect floating-point traps will not turn a conditional expression into one by itself. */
 #ifndef INLAY_MATH_F32_H
 #define INLAY_MATH_F32_H
 
@@ -147,6 +147,51 @@ static inline float inlay_erf_f(float x)
     const uint32_t is_near = inlay_mask(v < UINT32_C(0x3f6e147b));
     const float y = inlay_either(is_near, inlay_erf_near(t), inlay_erf_far(t));
     return inlay_float(inlay_bits(y) | sign | nan);
+}
+
+/* log2(erfc(u / sqrt 2)) of 0 <= u <= 10.4; behind 5.6 it only goes on falling, to -120. Fitted so
+ * that the error of erfc itself is small. */
+INLAY_INLINE float inlay_gelu_log2(float u)
+{
+    float p = -1.8982439087e-06f;
+    p = 2.9547893064e-05f + u * p;
+    p = -1.4586184989e-04f + u * p;
+    p = -2.1942022197e-04f + u * p;
+    p = 7.1525429375e-03f + u * p;
+    p = -5.2545465529e-02f + u * p;
+    p = -4.5919585228e-01f + u * p;
+    p = -1.1511062384e+00f + u * p;
+    return u * p;
+}
+
+/* 2^r for |r| <= 1 / 2. */
+INLAY_INLINE float inlay_exp2_poly(float r)
+{
+    float p = 1.5353362e-04f;
+    p = 1.3398875017e-03f + r * p;
+    p = 9.6184369177e-03f + r * p;
+    p = 5.5503323674e-02f + r * p;
+    p = 2.4022647738e-01f + r * p;
+    p = 6.9314718246e-01f + r * p;
+    return 1.0f + r * p;
+}
+
+/* 0.5 x (1 + erf(x / sqrt 2)), for u = |x| the same as max(x, 0) - 0.5 u erfc(u / sqrt 2): no
+ * difference of two numbers near 1, and one polynomial for all u. -infinity gives nearly 0. */
+static inline float inlay_gelu_of_f32(float x)
+{
+    const uint32_t v = inlay_bits(x) & UINT32_C(0x7fffffff);
+    const uint32_t nan = v > UINT32_C(0x7f800000) ? UINT32_C(0x7fc00000) : 0;
+    const uint32_t most = UINT32_C(0x41266666); /* 10.4 */
+    const float u = inlay_float(v < most ? v : most);
+    const float power = inlay_gelu_log2(u);
+    /* 1.5 * 2^23: the integer is in the low bits */
+    const float sum = power + 12582912.0f;
+    const float r = power - (sum - 12582912.0f);
+    const uint32_t k = inlay_bits(sum) - UINT32_C(0x4b400000);
+    const float erfc = inlay_exp2_poly(r) * inlay_float((k + 127) << 23);
+    const float above = inlay_either(inlay_mask(x < 0.0f), 0.0f, x);
+    return inlay_float(inlay_bits(above - 0.5f * u * erfc) | nan);
 }
 
 #endif

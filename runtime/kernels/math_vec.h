@@ -153,6 +153,43 @@ INLAY_INLINE inlay_vf inlay_erf_v(inlay_vf x)
     return inlay_signed_v(inlay_pick_v(t < 0.93f, near, far), x);
 }
 
+/* log2(erfc(u / sqrt 2)) of 0 <= u <= 10.4. */
+INLAY_INLINE inlay_vf inlay_gelu_log2_v(inlay_vf u)
+{
+    inlay_vf p = inlay_all(-1.8982439087e-06f);
+    p = inlay_step_v(2.9547893064e-05f, u, p);
+    p = inlay_step_v(-1.4586184989e-04f, u, p);
+    p = inlay_step_v(-2.1942022197e-04f, u, p);
+    p = inlay_step_v(7.1525429375e-03f, u, p);
+    p = inlay_step_v(-5.2545465529e-02f, u, p);
+    p = inlay_step_v(-4.5919585228e-01f, u, p);
+    p = inlay_step_v(-1.1511062384e+00f, u, p);
+    return u * p;
+}
+
+/* 2^r for |r| <= 1 / 2. */
+INLAY_INLINE inlay_vf inlay_exp2_poly_v(inlay_vf r)
+{
+    inlay_vf p = inlay_all(1.5353362e-04f);
+    p = inlay_step_v(1.3398875017e-03f, r, p);
+    p = inlay_step_v(9.6184369177e-03f, r, p);
+    p = inlay_step_v(5.5503323674e-02f, r, p);
+    p = inlay_step_v(2.4022647738e-01f, r, p);
+    p = inlay_step_v(6.9314718246e-01f, r, p);
+    return inlay_step_v(1.0f, r, p);
+}
+
+INLAY_INLINE inlay_vf inlay_gelu_of_v(inlay_vf x)
+{
+    const inlay_vf u = INLAY_V(min)(inlay_all(10.4f), inlay_fabs_v(x));
+    const inlay_vf round = inlay_all(12582912.0f); /* 1.5 * 2^23 */
+    const inlay_vf power = inlay_gelu_log2_v(u);
+    const inlay_vf k = (power + round) - round;
+    const inlay_vf erfc = inlay_exp2_poly_v(power - k) * inlay_power_v(k);
+    const inlay_vf above = INLAY_V(max)(inlay_all(0.0f), x);
+    return INLAY_V(fma)(u * inlay_all(-0.5f), erfc, above);
+}
+
 /* log(1 + u) for 0 <= u <= 1: 2 atanh(s) of s = u / (2 + u), which is at most 1 / 3. */
 INLAY_INLINE inlay_vf inlay_log1p_v(inlay_vf u)
 {

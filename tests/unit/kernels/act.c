@@ -88,9 +88,38 @@ static void ends(void **state)
     assert_true(relu[0] == 0.0f && relu[1] == INFINITY);
 }
 
+/* GELU is a number near x for large x and near 0 below: errors are held to both, for numbers one by
+ * one and for vectors. */
+static void gelu(void **state)
+{
+    (void)state;
+    enum { N = 8001 };
+    static float x[N], y[N];
+    for (int i = 0; i < N; i++)
+        y[i] = x[i] = (float)(i - N / 2) * 5e-3f;
+    inlay_act_f32(y, N, INLAY_ACT_GELU, 0.0f, 0.0f);
+    for (int i = 0; i < N; i++) {
+        const double at = (double)x[i];
+        const double want = 0.5 * at * erfc(-at / sqrt(2.0));
+        const double one = (double)inlay_act_gelu_f32(x[i], 0.0f, 0.0f);
+        const double most = 1.2e-7 * fmax(1.0, fabs(at));
+        assert_true(fabs((double)y[i] - want) <= most);
+        assert_true(fabs(one - want) <= most);
+    }
+    float end[4] = { INFINITY, -INFINITY, -0.0f, NAN };
+    assert_true(inlay_act_gelu_f32(end[0], 0.0f, 0.0f) == INFINITY);
+    assert_true(fabsf(inlay_act_gelu_f32(end[1], 0.0f, 0.0f)) < 1e-30f);
+    assert_true(signbit(inlay_act_gelu_f32(end[2], 0.0f, 0.0f)));
+    assert_true(isnan(inlay_act_gelu_f32(end[3], 0.0f, 0.0f)));
+    inlay_act_f32(end, 4, INLAY_ACT_GELU, 0.0f, 0.0f);
+    assert_true(end[0] == INFINITY && fabsf(end[1]) < 1e-30f);
+    assert_true(end[2] == 0.0f && signbit(end[2]) && end[3] != end[3]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(formulas),
+                                        cmocka_unit_test(gelu),
                                         cmocka_unit_test(ends) };
     if (vectors_are_missing())
         return 77;
