@@ -219,6 +219,21 @@ INLAY_INLINE float inlay_total_v(inlay_vf v)
     return v[0];
 }
 
+/* The sums of four vectors, in floats 0 to 3 of the result: each as inlay_total_v() makes it. */
+INLAY_INLINE inlay_vf inlay_four_totals_v(const inlay_vf *v)
+{
+    const inlay_vf first = INLAY_V(even)(v[0], v[1]) + INLAY_V(odd)(v[0], v[1]);
+    const inlay_vf last = INLAY_V(even)(v[2], v[3]) + INLAY_V(odd)(v[2], v[3]);
+    inlay_vf all = INLAY_V(even)(first, last) + INLAY_V(odd)(first, last);
+#if INLAY_VL >= 8
+    all = INLAY_V(even)(all, all) + INLAY_V(odd)(all, all);
+#endif
+#if INLAY_VL >= 16
+    all = INLAY_V(even)(all, all) + INLAY_V(odd)(all, all);
+#endif
+    return all;
+}
+
 /* n floats, at least one; those behind them are zero. */
 INLAY_INLINE inlay_vf inlay_take_v(const float *from, int32_t n)
 {

@@ -45,6 +45,7 @@ typedef struct inlay_lrn_params {
 } inlay_lrn_params;
 
 enum { INLAY_NORM_LANES = 16 }; /* sums, or lines, that are made side by side */
+enum { INLAY_NORM_MOST = 1024 }; /* elements that are one sum of lanes */
 
 /* Where scale and bias of a line begin, of its block o and its place k. */
 static inline ptrdiff_t inlay_norm_channel(const inlay_norm_params *p,
@@ -60,9 +61,9 @@ static inline ptrdiff_t inlay_norm_channel(const inlay_norm_params *p,
 
 #if INLAY_VL > 1
 
-/* inlay_lanes_sum_f32() in vectors: sums of 2 INLAY_VL lanes. */
-static inline float inlay_chunk_sum_v(const float *x, int32_t n, float mean,
-                                      int power)
+/* inlay_lanes_sum_f32() in vectors, but for the sum of the lanes: sums of 2 INLAY_VL lanes. */
+INLAY_INLINE inlay_vf inlay_chunk_lanes_v(const float *x, int32_t n, float mean,
+                                          const int power)
 {
     const inlay_vf middle = inlay_all(power == 2 ? mean : 0.0f);
     inlay_vf even = inlay_all(0.0f);
@@ -78,7 +79,13 @@ static inline float inlay_chunk_sum_v(const float *x, int32_t n, float mean,
         const inlay_vf a = INLAY_V(load)(x + i) - middle;
         even = power == 2 ? INLAY_V(fma)(a, a, even) : even + a;
     }
-    return inlay_total_v(even + odd);
+    return even + odd;
+}
+
+static inline float inlay_chunk_sum_v(const float *x, int32_t n, float mean,
+                                      int power)
+{
+    return inlay_total_v(inlay_chunk_lanes_v(x, n, mean, power));
 }
 
 /* inlay_lanes_write_f32() in vectors. */
@@ -95,6 +102,76 @@ static inline void inlay_norm_write_v(float *y, const float *x,
         const inlay_vf b = bias ? inlay_take_v(bias + i, left) : none;
         inlay_put_v(y + i, INLAY_V(fma)(v, a, b), left);
     }
+}
+
+/* Lines that are normalized together: the sums across vectors and the roots are made for four at a
+ * time. One is written before the next is read for its result: y may lie as if they came one by
+ * one. */
+typedef struct inlay_norm_lines {
+    float *y[4];
+    const float *x[4];
+} inlay_norm_lines;
+
+/* Of each line the sum of (x - mean)^2 (power 1: of x), divided by n. */
+INLAY_INLINE inlay_vf inlay_four_means_v(const inlay_norm_lines *lines,
+                                         int32_t n, inlay_vf mean,
+                                         const int power)
+{
+    inlay_vf sum[4];
+    int j;
+    INLAY_UNROLL
+    for (j = 0; j < 4; j++)
+        sum[j] = inlay_chunk_lanes_v(lines->x[j], n, mean[j], power);
+    /* As inlay_line_sum_f32() begins: no negative zero is left. */
+    return (inlay_four_totals_v(sum) + 0.0f) / (float)n;
+}
+
+/* inlay_norm_line_f32() of four lines of adjacent elements with a scale. */
+INLAY_APART void inlay_norm_four_v(const inlay_norm_params *p,
+                                   const inlay_norm_lines *lines,
+                                   const float *scale, const float *bias)
+{
+    const inlay_vf epsilon = inlay_all((float)p->epsilon);
+    inlay_vf mean = inlay_all(0.0f);
+    inlay_vf inv;
+    int j;
+    if (p->center)
+        mean = inlay_four_means_v(lines, p->n, mean, 1);
+    inv = inlay_four_means_v(lines, p->n, mean, 2) + epsilon;
+    inv = 1.0f / INLAY_V(root)(inv);
+    for (j = 0; j < 4; j++)
+        inlay_norm_write_v(lines->y[j], lines->x[j], scale, bias, p->n, mean[j],
+                           inv[j]);
+}
+
+/* Is each unit a line of adjacent elements, which one sum of lanes takes? */
+static inline int inlay_norm_has_lines(const inlay_step *s)
+{
+    const inlay_norm_params *p = (const inlay_norm_params *)s->params;
+    if (p->outer != 1 || p->inner != 1 || p->group != 1)
+        return 0;
+    if (s->ref[1].base >= 0 || s->ref[2].base >= 0 || s->ref[4].base < 0)
+        return 0;
+    return p->n % INLAY_NORM_LANES == 0 && p->n <= INLAY_NORM_MOST;
+}
+
+/* Units from r0 on, four at a time; returns the first that is left. */
+static inline int32_t inlay_norm_by_four(void *const *base, const inlay_step *s,
+                                         int32_t r0, int32_t r1)
+{
+    const inlay_norm_params *p = (const inlay_norm_params *)s->params;
+    const float *scale = (const float *)inlay_at(base, s, 4);
+    const float *bias = (const float *)inlay_at(base, s, 5);
+    for (; r0 + 4 <= r1; r0 += 4) {
+        inlay_norm_lines lines;
+        int j;
+        for (j = 0; j < 4; j++) {
+            lines.y[j] = (float *)inlay_row(base, s, 0, r0 + j);
+            lines.x[j] = (const float *)inlay_row(base, s, 3, r0 + j);
+        }
+        inlay_norm_four_v(p, &lines, scale, bias);
+    }
+    return r0;
 }
 #endif
 
@@ -139,5 +216,21 @@ static inline void inlay_norm_adjacent_f64(double *y, const double *x,
 #define INLAY_FAMILY "norm.inc.h"
 #include "each_float.inc.h"
 #undef INLAY_FAMILY
+
+static inline int inlay_norm_f32(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1)
+{
+#if INLAY_VL > 1
+    if (inlay_norm_has_lines(s))
+        r0 = inlay_norm_by_four(base, s, r0, r1);
+#endif
+    return inlay_norm_units_f32(base, s, r0, r1);
+}
+
+static inline int inlay_norm_f64(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1)
+{
+    return inlay_norm_units_f64(base, s, r0, r1);
+}
 
 #endif

@@ -25,7 +25,8 @@ static inline INLAY_T inlay_typed(line_sum)(const INLAY_T *x, int32_t n,
     int32_t i = 0;
     while (step == 1 && n - i >= INLAY_NORM_LANES) {
         const int32_t lines = (n - i) / INLAY_NORM_LANES;
-        const int32_t some = n - i < 1024 ? lines * INLAY_NORM_LANES : 1024;
+        const int32_t some = n - i < INLAY_NORM_MOST ? lines * INLAY_NORM_LANES
+                                                     : INLAY_NORM_MOST;
         total += inlay_typed(chunk_sum)(x + i, some, mean, power);
         i += some;
     }
@@ -218,8 +219,9 @@ static inline void inlay_typed(norm_block)(const inlay_norm_params *p,
     }
 }
 
-static inline int inlay_typed(norm)(void *const *base, const inlay_step *s,
-                                    int32_t r0, int32_t r1)
+static inline int inlay_typed(norm_units)(void *const *base,
+                                          const inlay_step *s, int32_t r0,
+                                          int32_t r1)
 {
     const inlay_norm_params *p = (const inlay_norm_params *)s->params;
     INLAY_T *mean = (INLAY_T *)inlay_at(base, s, 1);

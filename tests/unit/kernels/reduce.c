@@ -275,6 +275,48 @@ static void lines(void **state)
     }
 }
 
+/* Lines in one call have the bits of lines one by one, wherever y lies over x: apart, or up to a
+ * line in front of it. */
+static void lines_together(void **state)
+{
+    (void)state;
+    enum { ROWS = 11, MOST = 1024 };
+    float *one = rnd_floats(MOST);
+    float *at = rnd_floats((ROWS + 1) * MOST);
+    float *scale = rnd_floats(MOST);
+    float *bias = rnd_floats(MOST);
+    for (int n = 1; n <= MOST; n = n < 80 ? n + 1 : n + 236) {
+        const inlay_norm_params p = {
+            1, n, 1, (int)rnd(2), 1, 0, 0, 1, 1, 1e-5
+        };
+        const int units = 1 + (int)rnd(ROWS);
+        const int ahead = (int)rnd((uint32_t)n + 1);
+        float *b = rnd(2) ? bias : NULL;
+        float *x = rnd_floats((size_t)(units * n));
+        memcpy(at + ahead, x, (size_t)(units * n) * sizeof *x);
+        void *base[] = { at, at + ahead, scale, b };
+        const size_t row = (size_t)n * sizeof *x;
+        const inlay_ref ref[] = {
+            { .base = 0, .row = row, .cap = units },
+            { .base = INLAY_NONE, .cap = 1 },
+            { .base = INLAY_NONE, .cap = 1 },
+            { .base = 1, .row = row, .cap = units },
+            { .base = 2, .cap = 1 },
+            { .base = b ? 3 : INLAY_NONE, .cap = 1 },
+        };
+        const inlay_step s = {
+            .run = inlay_norm_f32, .params = &p, .ref = ref, .units = units
+        };
+        assert_int_equal(s.run(base, &s, 0, units), 0);
+        for (int r = 0; r < units; r++) {
+            RUN(inlay_norm_f32, &p, one, NULL, NULL, x + r * n, scale, b);
+            assert_memory_equal(at + r * n, one, row);
+        }
+        free(x);
+    }
+    free(one), free(at), free(scale), free(bias);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +327,7 @@ int main(void)
         cmocka_unit_test(softmaxes),
         cmocka_unit_test(norms),
         cmocka_unit_test(lines),
+        cmocka_unit_test(lines_together),
     };
     if (vectors_are_missing())
         return 77;
