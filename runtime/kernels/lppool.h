@@ -71,7 +71,8 @@ static inline void inlay_lppool_pixel(void *const *base, const inlay_step *s,
 static inline int inlay_lppool_f32(void *const *base, const inlay_step *s,
                                    int32_t r0, int32_t r1)
 {
-    return inlay_pool_rows(base, s, r0, r1, sizeof(float), inlay_lppool_pixel);
+    return inlay_pool_rows(base, s, r0, r1, sizeof(float), inlay_lppool_pixel,
+                           NULL);
 }
 
 #endif

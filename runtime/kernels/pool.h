@@ -7,7 +7,7 @@
  *
  * x [N][D][H][W][C], y [N][OD][OH][OW][C]. Units are rows of y; operands: y, x. The mean divides
  * by the taps that exist or, with count_pad, by those that lie in x or its padding. Pixels go from
- * the first to the last, or back; a row of y must not overlap the rows of x it is made from.
+ * the first to the last, or back, where a row of y lies over rows of x that it is made from.
  * Global pooling: units are rows of x; y [N][C] accumulates. */
 #ifndef INLAY_POOL_H
 #define INLAY_POOL_H
@@ -132,31 +132,121 @@ static inline void inlay_window_hold(void *const *base, const inlay_step *s,
 }
 #endif
 
+#if INLAY_VL > 1
+/* Pixels of a row of y whose windows have the same rows and all taps. */
+typedef struct inlay_pool_line {
+    const void *const *row; /* those of the windows */
+    int32_t rows;
+    int32_t taps; /* of a row */
+    int32_t pixels;
+    int32_t channels;
+    ptrdiff_t from; /* floats from a row to the first tap of the first pixel */
+    ptrdiff_t tap;  /* floats from tap to tap */
+    ptrdiff_t step; /* floats from pixel to pixel of x */
+    float *y;       /* the first pixel */
+    ptrdiff_t y_step;
+    float count; /* what a mean divides by */
+} inlay_pool_line;
+
+/* Does the row of y lie over none of the rows of x that it is made of? A plan may lay it there as
+ * if pixels were made one by one. */
+static inline int inlay_pool_apart(const inlay_step *s, const inlay_window *w,
+                                   const float *row)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const uintptr_t y_floats = (uintptr_t)p->ow * (uintptr_t)s->ref[0].pix;
+    const uintptr_t x_floats = (uintptr_t)p->iw * (uintptr_t)s->ref[1].pix;
+    const uintptr_t y = (uintptr_t)row;
+    int32_t i;
+    for (i = 0; i < w->held; i++) {
+        const uintptr_t x = (uintptr_t)w->row[i];
+        if (x < y + y_floats * sizeof *row && y < x + x_floats * sizeof *row)
+            return 0;
+    }
+    return w->held > 0;
+}
+
+/* Is a line faster than pixels one by one? Many channels are walked from pixel to pixel: a large
+ * window of them no longer stays in the cache. */
+static inline int inlay_pool_pays(const inlay_pool_params *p)
+{
+    return p->channels < 4 * INLAY_VL || p->kw <= 3;
+}
+
+/* The line of the pixels of a row of y, whose window rows are w's, that lie inside, or no pixels
+ * where y does not lie apart; returns the first of them, *end: the first behind them. */
+static inline int32_t inlay_pool_inside(const inlay_step *s,
+                                        const inlay_window *w, float *y,
+                                        inlay_pool_line *l, int32_t *end)
+{
+    const inlay_pool_params *p = (const inlay_pool_params *)s->params;
+    const int32_t extent = (p->kw - 1) * p->dw + 1;
+    const int32_t first = inlay_inside(p->sw, p->pw, extent, p->iw, p->ow, end);
+    const ptrdiff_t pix = s->ref[1].pix;
+    l->row = w->row;
+    l->rows = w->held;
+    l->taps = p->kw;
+    l->pixels = inlay_pool_apart(s, w, y) ? *end - first : 0;
+    l->channels = p->channels;
+    l->from = (ptrdiff_t)(first * p->sw - p->pw) * pix;
+    l->tap = p->dw * pix;
+    l->step = p->sw * pix;
+    l->y_step = s->ref[0].pix;
+    l->y = y + first * l->y_step;
+    l->count = (float)(w->row_count * p->kw);
+    *end = first + l->pixels;
+    return first;
+}
+#endif
+
 /* Makes one pixel of y of the window w. */
 typedef void inlay_pool_pixel(void *const *base, const inlay_step *s,
                               const inlay_window *w, void *y);
 
-/* All pixels of units [r0, r1), mirrored when backward; `size`: bytes of an element. */
-INLAY_INLINE int inlay_pool_rows(void *const *base, const inlay_step *s,
-                                 int32_t r0, int32_t r1, size_t size,
-                                 inlay_pool_pixel *pixel)
+/* Makes those pixels of a row of y that it can make at once, if any: returns the first of them,
+ * *end: the first behind them. */
+typedef int32_t inlay_pool_pixels(const inlay_step *s, const inlay_window *w,
+                                  void *y, int32_t *end);
+
+/* All pixels of row r of y, mirrored when backward; `size`: bytes of an element; `some`: or
+ * NULL. */
+INLAY_INLINE void inlay_pool_row(void *const *base, const inlay_step *s,
+                                 int32_t r, size_t size,
+                                 inlay_pool_pixel *pixel,
+                                 inlay_pool_pixels *some)
 {
     const inlay_pool_params *p = (const inlay_pool_params *)s->params;
     const size_t step = (size_t)s->ref[0].pix * size;
-    int32_t done, i;
+    unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r);
+    int32_t first = 0;
+    int32_t end = 0;
+    int32_t i;
+    inlay_window w;
+    inlay_pool_window_rows(p, r, &w);
+#if INLAY_VL > 1
+    inlay_window_hold(base, s, &w);
+#endif
+    if (some)
+        first = some(s, &w, y, &end);
+    for (i = 0; i < p->ow; i++) {
+        const int32_t col = inlay_next_row(s, 0, p->ow, i);
+        if (col >= first && col < end)
+            continue;
+        inlay_pool_window_columns(p, col, &w);
+        pixel(base, s, &w, y + (size_t)col * step);
+    }
+}
+
+/* Units [r0, r1), mirrored when backward. */
+INLAY_INLINE int inlay_pool_rows(void *const *base, const inlay_step *s,
+                                 int32_t r0, int32_t r1, size_t size,
+                                 inlay_pool_pixel *pixel,
+                                 inlay_pool_pixels *some)
+{
+    int32_t done;
     for (done = 0; done < r1 - r0; done++) {
         const int32_t r = inlay_next_row(s, r0, r1, done);
-        unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r);
-        inlay_window w;
-        inlay_pool_window_rows(p, r, &w);
-#if INLAY_VL > 1
-        inlay_window_hold(base, s, &w);
-#endif
-        for (i = 0; i < p->ow; i++) {
-            const int32_t col = inlay_next_row(s, 0, p->ow, i);
-            inlay_pool_window_columns(p, col, &w);
-            pixel(base, s, &w, y + (size_t)col * step);
-        }
+        inlay_pool_row(base, s, r, size, pixel, some);
     }
     return 0;
 }
@@ -250,22 +340,73 @@ static inline void inlay_maxpool_pixel(void *const *base, const inlay_step *s,
     inlay_pool_channels(base, s, w, (float *)y, 0);
 }
 
-static inline int inlay_maxpool_f32(void *const *base, const inlay_step *s,
-                                    int32_t r0, int32_t r1)
-{
-    return inlay_pool_rows(base, s, r0, r1, sizeof(float), inlay_maxpool_pixel);
-}
-
 static inline void inlay_avgpool_pixel(void *const *base, const inlay_step *s,
                                        const inlay_window *w, void *y)
 {
     inlay_pool_channels(base, s, w, (float *)y, 1);
 }
 
+#if INLAY_VL > 1
+/* All pixels of a line. */
+INLAY_INLINE void inlay_pool_line_channels(const inlay_pool_line *l,
+                                           const int mean)
+{
+    int32_t c = 0;
+#if INLAY_VL >= 16
+    c = inlay_pool_line16(l, c, mean);
+#endif
+#if INLAY_VL >= 8
+    c = inlay_pool_line8(l, c, mean);
+#endif
+    c = inlay_pool_line4(l, c, mean);
+    inlay_pool_line1(l, c, mean);
+}
+
+/* The pixels inside of a row of y, whose window rows are w's. */
+INLAY_INLINE int32_t inlay_pool_middle(const inlay_step *s,
+                                       const inlay_window *w, void *y,
+                                       int32_t *end, const int mean)
+{
+    inlay_pool_line line;
+    int32_t first;
+    if (!inlay_pool_pays((const inlay_pool_params *)s->params))
+        return 0;
+    first = inlay_pool_inside(s, w, (float *)y, &line, end);
+    if (line.pixels)
+        inlay_pool_line_channels(&line, mean);
+    return first;
+}
+
+static inline int32_t inlay_maxpool_middle(const inlay_step *s,
+                                           const inlay_window *w, void *y,
+                                           int32_t *end)
+{
+    return inlay_pool_middle(s, w, y, end, 0);
+}
+
+static inline int32_t inlay_avgpool_middle(const inlay_step *s,
+                                           const inlay_window *w, void *y,
+                                           int32_t *end)
+{
+    return inlay_pool_middle(s, w, y, end, 1);
+}
+#else
+#define inlay_maxpool_middle NULL
+#define inlay_avgpool_middle NULL
+#endif
+
+static inline int inlay_maxpool_f32(void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
+{
+    return inlay_pool_rows(base, s, r0, r1, sizeof(float), inlay_maxpool_pixel,
+                           inlay_maxpool_middle);
+}
+
 static inline int inlay_avgpool_f32(void *const *base, const inlay_step *s,
                                     int32_t r0, int32_t r1)
 {
-    return inlay_pool_rows(base, s, r0, r1, sizeof(float), inlay_avgpool_pixel);
+    return inlay_pool_rows(base, s, r0, r1, sizeof(float), inlay_avgpool_pixel,
+                           inlay_avgpool_middle);
 }
 
 enum { INLAY_POOL_BYTES = 16 }; /* channels of bytes that are made at once */

@@ -80,6 +80,75 @@ INLAY_INLINE int32_t INLAY_W(pool)(void *const *base, const inlay_step *s,
     return INLAY_W(pool_some)(base, s, w, y, c, mean, 1);
 }
 
+#if INLAY_VL > 1
+/* One pixel of a line, whose window begins at `from`: so many vectors of channels. Rows and taps of
+ * the window where they are constants, or 0. */
+INLAY_INLINE void INLAY_W(pool_whole)(const inlay_pool_line *l, float *y,
+                                      ptrdiff_t from, const int mean,
+                                      const int vectors, const int rows,
+                                      const int taps)
+{
+    INLAY_FLOATS v[4];
+    int32_t h;
+    int i;
+    INLAY_UNROLL
+    for (i = 0; i < vectors; i++)
+        v[i] = INLAY_W(splat)(mean ? 0.0f : -INFINITY);
+    for (h = 0; h < (rows ? rows : l->rows); h++) {
+        const float *x = (const float *)l->row[h] + from;
+        const int32_t some = taps ? taps : l->taps;
+        INLAY_W(pool_taps)(v, x, l->tap, some, mean, vectors);
+    }
+    INLAY_UNROLL
+    for (i = 0; i < vectors; i++) {
+        if (mean)
+            v[i] = v[i] / INLAY_W(splat)(l->count);
+        INLAY_W(store)(y + i * INLAY_L, v[i]);
+    }
+}
+
+/* The channels from c on that are so many whole vectors, of all pixels of a line; returns the first
+ * channel that is left. */
+INLAY_INLINE int32_t INLAY_W(pool_inside)(const inlay_pool_line *l, int32_t c,
+                                          const int mean, const int vectors,
+                                          const int rows, const int taps)
+{
+    const int32_t n = vectors * INLAY_L;
+    for (; l->channels - c >= n; c += n) {
+        ptrdiff_t from = l->from + c;
+        float *y = l->y + c;
+        int32_t pixel;
+        for (pixel = 0; pixel < l->pixels; pixel++) {
+            INLAY_W(pool_whole)(l, y, from, mean, vectors, rows, taps);
+            from += l->step;
+            y += l->y_step;
+        }
+    }
+    return c;
+}
+
+/* The same for windows of any size, with code of their own for those of 2x2 and 3x3 in the widest
+ * vectors. */
+INLAY_INLINE int32_t INLAY_W(pool_vectors)(const inlay_pool_line *l, int32_t c,
+                                           const int mean, const int vectors)
+{
+    const int square = l->rows == l->taps && INLAY_L == INLAY_VL;
+    if (square && l->rows == 2)
+        return INLAY_W(pool_inside)(l, c, mean, vectors, 2, 2);
+    if (square && l->rows == 3)
+        return INLAY_W(pool_inside)(l, c, mean, vectors, 3, 3);
+    return INLAY_W(pool_inside)(l, c, mean, vectors, 0, 0);
+}
+
+INLAY_INLINE int32_t INLAY_W(pool_line)(const inlay_pool_line *l, int32_t c,
+                                        const int mean)
+{
+    if (INLAY_L > 1 && INLAY_L == INLAY_VL)
+        c = INLAY_W(pool_vectors)(l, c, mean, 4);
+    return INLAY_W(pool_vectors)(l, c, mean, 1);
+}
+#endif
+
 /* What a row of x adds to `was`: it is summed apart, so that rounding grows with rows + width, not
  * with their product. */
 INLAY_INLINE INLAY_FLOATS INLAY_W(global_pixels)(INLAY_FLOATS was,

@@ -61,7 +61,7 @@ static inline int inlay_typed(maxpool)(void *const *base, const inlay_step *s,
                                        int32_t r0, int32_t r1)
 {
     return inlay_pool_rows(base, s, r0, r1, sizeof(INLAY_T),
-                           inlay_typed(pool_pixel));
+                           inlay_typed(pool_pixel), NULL);
 }
 
 #undef INLAY_T

@@ -462,7 +462,7 @@ static inline void inlay_qavgpool_pixel(void *const *base, const inlay_step *s,
 static inline int inlay_qavgpool(void *const *base, const inlay_step *s,
                                  int32_t r0, int32_t r1)
 {
-    return inlay_pool_rows(base, s, r0, r1, 1, inlay_qavgpool_pixel);
+    return inlay_pool_rows(base, s, r0, r1, 1, inlay_qavgpool_pixel, NULL);
 }
 
 /* The number of a byte; flip: 128 if it has a sign, else 0. */
