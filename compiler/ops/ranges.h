@@ -15,6 +15,10 @@ typedef struct Ranges {
 bool slice_ranges(const Node *node, Ranges *ranges);
 bool gather_ranges(const Node *node, Ranges *ranges);
 
+/* Of each axis the first element that a Slice reads, and how far the next one is; false: values
+ * that a run decides. */
+bool slice_steps(const Node *node, int64_t *first, int64_t *step);
+
 /* Is the shape of a Slice's result known when compiling? */
 bool slice_is_sized(const Node *node);
 

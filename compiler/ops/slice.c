@@ -206,6 +206,19 @@ bool slice_ranges(const Node *node, Ranges *ranges)
     return true;
 }
 
+bool slice_steps(const Node *node, int64_t *first, int64_t *step)
+{
+    const int rank = node->in[0]->shape.rank;
+    SliceSpec spec;
+    if (!slice_spec(node, &spec))
+        return false;
+    for (int i = 0; i < rank; i++) {
+        first[i] = spec.start[i];
+        step[i] = spec.step[i];
+    }
+    return true;
+}
+
 bool slice_is_sized(const Node *node)
 {
     SliceSpec spec;
