@@ -10,6 +10,7 @@
 #include "prove/part.h"
 #include "prove/pools.h"
 #include "prove/strips.h"
+#include "prove/values.h"
 
 typedef struct Imposer {
     Arena *arena;
@@ -426,102 +427,6 @@ static void check_streams(const Imposer *imposer)
     }
 }
 
-/* The model's inputs, or its results, and where the manifest has them. */
-typedef struct Values {
-    const char *kind;
-    Tensor *const *tensor;
-    size_t n, claimed;
-    const int64_t *offset;
-    const int *region;
-} Values;
-
-/* A state of the next run lies where that of this one does, which was looked at before. */
-static void match_state(const Imposer *imposer, const Values *values, size_t i)
-{
-    Tensor *tensor = values->tensor[i];
-    program_place_states(imposer->program);
-    if (tensor->offset != values->offset[i] ||
-        tensor->region != values->region[i])
-        fail_at(STATUS_LIMIT, imposer->loc, NULL,
-                "%s %zu is a state and does not lie at its input's place",
-                values->kind, i);
-}
-
-/* One in the arena lies where the caller is told. */
-static void match_home(const Imposer *imposer, const Values *values, size_t i)
-{
-    Tensor *tensor = values->tensor[i];
-    const int64_t offset = values->offset[i];
-    const int region = values->region[i];
-    if (tensor_is_renewed(tensor)) {
-        match_state(imposer, values, i);
-        return;
-    }
-    if (imposer->claimed[tensor->id] < 0) { /* no step touches it */
-        tensor->offset = offset;
-        tensor->region = region;
-    }
-    const int64_t room =
-        program_region_size(imposer->program, region) - tensor_bytes(tensor);
-    if (tensor->offset != offset || tensor->region != region ||
-        offset % imposer->claim->align || tensor->view_of || offset > room)
-        fail_at(STATUS_LIMIT, imposer->loc, NULL,
-                "%s %zu does not lie at %" PRId64, values->kind, i, offset);
-}
-
-static void match_value(const Imposer *imposer, const Values *values, size_t i)
-{
-    const Tensor *tensor = values->tensor[i];
-    const Step *pushed = program_pushed(imposer->program);
-    const bool rows = pushed && pushed->operand[0].tensor == tensor;
-    const bool in_arena = tensor->storage == STORE_ARENA;
-    if (rows != (values->offset[i] == BY_ROWS))
-        fail_at(STATUS_LIMIT, imposer->loc, NULL, "%s %zu %s row by row",
-                values->kind, i, rows ? "comes" : "does not come");
-    if (rows)
-        return;
-    if (in_arena != (values->offset[i] >= 0))
-        fail_at(STATUS_LIMIT, imposer->loc, NULL, "%s %zu lies in the %s",
-                values->kind, i, in_arena ? "arena" : "caller's buffer");
-    if (in_arena)
-        match_home(imposer, values, i);
-}
-
-static void match_values(const Imposer *imposer, const Values *values)
-{
-    if (values->n != values->claimed)
-        fail_at(STATUS_CONFIG, imposer->loc,
-                "give the model that it was made from",
-                "the manifest has %zu %ss, the model has %zu", values->claimed,
-                values->kind, values->n);
-    for (size_t i = 0; i < values->n; i++)
-        match_value(imposer, values, i);
-}
-
-static void match_all_values(const Imposer *imposer)
-{
-    const Graph *graph = imposer->program->graph;
-    const Claim *claim = imposer->claim;
-    const Values inputs = {
-        .kind = "input",
-        .tensor = graph->input.at,
-        .n = graph->input.n,
-        .claimed = claim->in_offset.n,
-        .offset = claim->in_offset.at,
-        .region = claim->in_region.at,
-    };
-    const Values outputs = {
-        .kind = "output",
-        .tensor = graph->output.at,
-        .n = graph_results(graph),
-        .claimed = claim->out_offset.n,
-        .offset = claim->out_offset.at,
-        .region = claim->out_region.at,
-    };
-    match_values(imposer, &inputs);
-    match_values(imposer, &outputs);
-}
-
 /* ---- the plan ---- */
 
 /* Tensors of the model, and those that the claim's steps have of their own: scratch, strips, tables
@@ -603,7 +508,7 @@ void claim_impose(Program *p, const Claim *c, const char *path)
         fail_at(
             STATUS_LIMIT, imposer.loc, NULL,
             "the manifest has no place for the state of a run that takes rows");
-    match_all_values(&imposer);
+    claim_match_values(p, c, imposer.claimed, imposer.loc);
     for (size_t i = 0; i < c->segment.n; i++)
         VEC_PUSH(p->graph->arena, &p->plan.segment, c->segment.at[i]);
     program_link(p);
