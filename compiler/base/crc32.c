@@ -5,7 +5,7 @@
 #include "base/crc32.h"
 
 #if defined __x86_64__ && defined __GNUC__
-#include <immintrin.h>
+#include <wmmintrin.h>
 #endif
 
 void crc32_begin(Crc32 *crc32)

@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: 0BSD
 """Turns kernels.def and the headers beside it into C: list.py KERNELS.DEF FOLDER DEPFILE
 
-A family is the kernels of one header. FOLDER gets kernels_<family>.c for each, a translation unit with its
-kernels' rows, and kernels_table.c, which lists the families. A row describes the fields of the kernel's
-parameters as the header declares them: `typedef struct inlay_<params>_params { ... }`, in which a file of
-fields that several share may be included.
+A family is the kernels of one translation unit: those of a header, or of several that share much of their code.
+FOLDER gets kernels_<family>.c for each, with its kernels' rows, and kernels_table.c, which lists the families. A row
+describes the fields of the kernel's parameters as the header declares them: `typedef struct inlay_<params>_params
+{ ... }`, in which a file of fields that several share may be included.
+
+list.py KERNELS.DEF: the names of these files, a line each, the light ones with a word behind it.
 """
 import glob
 import os
 import re
 import sys
 
+# Headers that share the tiles of floats, which take longer to compile than all else that they have.
+TOGETHER = {
+    'tiles_f32': ['conv_f32', 'conv1d_f32', 'winograd_f32', 'affine_f32', 'deconv_f32', 'recurrent'],
+    'depthwise_f32': ['dwconv_f32', 'dwpw_f32', 'pair_narrow'],
+}
+# Many kernels with loops of their own for each type, and little work in any model: they are compiled for little of the
+# compiler's time, and functions are copied into their callers as it likes.
+LIGHT = ['eltwise_integer', 'cast', 'reduce', 'scatter', 'select', 'order', 'logical']
+
 FAMILY = '''/* Made from kernels.def. */
 #include "ir/kernel.h"
-
-#include "kernels/%(family)s.h"
-
+%(inlining)s
+%(headers)s
 %(bounds)s%(rules)s
 %(fields)s
 static const KernelRow rows[] = {
@@ -23,10 +33,15 @@ static const KernelRow rows[] = {
 
 const KernelFamily kernels_%(family)s = { rows, sizeof rows / sizeof *rows };
 '''
+INLINING = '''
+#undef INLAY_INLINE
+#define INLAY_INLINE static inline
+'''
+HEADER = '#include "kernels/%s.h"\n'
 ROW = '''    {
         .name = "%(name)s",
         .params = "%(params)s",
-        .file = "%(family)s.h",
+        .file = "%(header)s.h",
         .run = inlay_%(name)s,
         .field = %(params)s_fields,
         .fields = (int)(sizeof %(params)s_fields / sizeof(FieldRow)) - 1,
@@ -74,15 +89,21 @@ def structures(headers):
     return found
 
 
+def family_of(header):
+    return next((family for family, headers in TOGETHER.items() if header in headers), header)
+
+
 def row_text(row):
-    name, params, family, bounds, operands, rules = row
-    return ROW % {'name': name, 'params': params, 'family': family, 'bounds': bounds, 'operands': operands,
+    name, params, header, bounds, operands, rules = row
+    return ROW % {'name': name, 'params': params, 'header': header, 'bounds': bounds, 'operands': operands,
                   'rules': '&' + rules if rules else 'NULL'}
 
 
 def family_text(family, rows, fields):
     return FAMILY % {
         'family': family,
+        'inlining': INLINING if family in LIGHT else '',
+        'headers': ''.join(HEADER % header for header in unique(row[2] for row in rows)),
         'bounds': ''.join('KernelBounds %s;\n' % bounds for bounds in unique(row[3] for row in rows)),
         'fields': ''.join(FIELDS % {'params': params, 'fields': fields[params]} for params in unique(row[1] for row in rows)),
         'rules': ''.join('extern const KernelRules %s;\n' % rules for rules in unique(row[5] for row in rows) if rules),
@@ -95,13 +116,16 @@ def table_text(families):
         'entries': ''.join('    &kernels_%s,\n' % f for f in families)}
 
 
-def main():
-    table, folder, depfile = sys.argv[1:]
+def print_names(families):
+    print('kernels_table.c')
+    for family in families:
+        print('kernels_%s.c%s' % (family, ' light' if family in LIGHT else ''))
+
+
+def write_files(table, rows, families, folder, depfile):
     headers = sorted(glob.glob(os.path.join(os.path.dirname(table), '*.h')))
-    rows = re.findall(r'^KERNEL\((\w+), (\w+), "(\w+)\.h", (\w+), ("[^"]*")(?:, (\w+))?\)', open(table).read(), re.M)
-    families = unique(row[2] for row in rows)
     fields = structures(headers)
-    texts = {f: family_text(f, [row for row in rows if row[2] == f], fields) for f in families}
+    texts = {f: family_text(f, [row for row in rows if family_of(row[2]) == f], fields) for f in families}
     texts['table'] = table_text(families)
     for name, text in texts.items():
         path = os.path.join(folder, 'kernels_%s.c' % name)
@@ -111,6 +135,16 @@ def main():
                 f.write(text)
     with open(depfile, 'w') as f:
         f.write('%s: %s\n' % (os.path.join(folder, 'kernels_table.c'), ' '.join(headers)))
+
+
+def main():
+    table = sys.argv[1]
+    rows = re.findall(r'^KERNEL\((\w+), (\w+), "(\w+)\.h", (\w+), ("[^"]*")(?:, (\w+))?\)', open(table).read(), re.M)
+    families = unique(family_of(row[2]) for row in rows)
+    if len(sys.argv) == 2:
+        print_names(families)
+    else:
+        write_files(table, rows, families, *sys.argv[2:])
 
 
 main()

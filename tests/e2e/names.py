@@ -19,7 +19,7 @@ WORDS = '''main exit abort malloc_ free printf_ sin expf fabsf floor null nan in
            step segment base arena weights params model kws_run kws_weights_data steps p0 r0 list0 linux unix i386 std this class
            e o sig fe eof stdin a_h pool_h inlays inlayed'''.split()
 SYSTEM = '''math string stdint stddef stdio stdlib stdbool errno assert limits float complex time signal ctype features endian alloca
-            unistd fcntl search link values memory error wait arm_neon arm_mve immintrin x r w f'''.split()
+            unistd fcntl search link values memory error wait arm_neon arm_mve emmintrin immintrin x r w f'''.split()
 OURS = ['inlay', 'inlay_check', 'inlay_run', 'inlay_act', 'inlay_conv_f32', 'inlay_model', 'kws_weights']
 MAIN = '''%(before)s
 %(headers)s
