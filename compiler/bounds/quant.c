@@ -2,7 +2,7 @@
  * Bounds of quantization and of products of 8-bit integers. */
 #include "bounds/families.h"
 #include "bounds/reach.h"
-#include "kernels/qconv_packed.h"
+#include "kernels/qpacked.h"
 #include "kernels/qdot.h"
 
 static void touch_quanta(Bounds *bounds, int k, const char *name,

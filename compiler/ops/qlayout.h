@@ -4,7 +4,7 @@
 #ifndef INLAY_OPS_QLAYOUT_H
 #define INLAY_OPS_QLAYOUT_H
 
-#include "kernels/qconv_packed.h"
+#include "kernels/qpacked.h"
 #include "ops/lower.h"
 
 struct ByteOperands; /* ops/qpacked.h */

@@ -4,7 +4,7 @@
 #ifndef INLAY_OPS_QPACKED_H
 #define INLAY_OPS_QPACKED_H
 
-#include "kernels/qconv_packed.h"
+#include "kernels/qpacked.h"
 #include "ops/lower.h"
 
 /* The operands of a product; NULL: it has none. */

@@ -5,7 +5,7 @@
 
 #include "kernels/conv_f32.h"
 #include "kernels/pool.h"
-#include "kernels/qconv_packed.h"
+#include "kernels/qpacked.h"
 #include "kernels/qdot.h"
 #include "kernels/window_plain.h"
 #include "ops/lower.h"

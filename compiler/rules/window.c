@@ -5,7 +5,7 @@
 #include "kernels/dense_f32.h"
 #include "kernels/dwpw_f32.h"
 #include "kernels/pool.h"
-#include "kernels/qconv_packed.h"
+#include "kernels/qpacked.h"
 #include "kernels/qdot.h"
 #include "rules/families.h"
 

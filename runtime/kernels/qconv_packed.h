@@ -17,45 +17,9 @@
 #define INLAY_QCONV_PACKED_H
 
 #include "kernels/qmve.h"
+#include "kernels/qpacked.h"
 #include "kernels/qtile.h"
 #include "kernels/walk.h"
-
-typedef struct inlay_qpacked_params {
-#include "kernels/window_fields.inc.h"
-    int32_t groups;
-    int32_t ic;    /* channels of x in a group */
-    int32_t oc;    /* channels of y in a group */
-    int32_t width; /* channels of a block of packed weights: 16 or 4 */
-    int32_t flip;  /* a byte of x is (byte ^ flip) - minus */
-    int32_t minus;
-    int32_t zero; /* zero point of x as such a number, where it is no operand */
-    int32_t zw;   /* zero point of the weights, where it is no operand */
-    int32_t out;  /* INLAY_QOUT_... */
-    int32_t zy;   /* zero point of y */
-    int32_t lo;   /* its least and largest number */
-    int32_t hi;
-    int32_t scales; /* 1, or one for each channel */
-    int32_t
-        gather; /* pixels that scratch holds the windows of; 0: there is none */
-    /* weights are packed as halves, and scratch holds so many widened windows instead, each in the
-     * room of two; 0: they are not */
-    int32_t wide;
-    int32_t deep; /* 1: weights are packed in sixteens of the whole window */
-} inlay_qpacked_params;
-
-/* Where a depthwise convolution takes numbers apart: words of a row of those that `gather` columns
- * of y ask for, and bytes of scratch, with the weights, for four channels. */
-static inline int64_t inlay_qplanes_words(const inlay_qpacked_params *params)
-{
-    const int64_t extent = (int64_t)(params->kw - 1) * params->dw + 1;
-    return ((int64_t)(params->gather - 1) * params->sw + extent + 2) / 2;
-}
-static inline int64_t inlay_qplanes_bytes(const inlay_qpacked_params *params)
-{
-    const int64_t extent = (int64_t)(params->kw - 1) * params->dw + 1;
-    const int64_t words = extent + 1 + inlay_qplanes_words(params);
-    return 16 * words * params->kd * params->kh;
-}
 
 /* A row of y, or several joined, on its way. */
 typedef struct inlay_qrow {
@@ -68,121 +32,6 @@ typedef struct inlay_qrow {
     int32_t most; /* pixels of a call: of more tiles where y lies apart */
 #endif
 } inlay_qrow;
-
-static inline int32_t inlay_qnumber(const inlay_qpacked_params *params,
-                                    int32_t byte)
-{
-    return (byte ^ params->flip) - params->minus;
-}
-
-/* The zero point of x: a constant, or operand 7. */
-static inline int32_t inlay_qpacked_zero(void *const *base,
-                                         const inlay_step *step)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
-    const uint8_t *zero = (const uint8_t *)inlay_at(base, step, 7);
-    return zero ? inlay_qnumber(params, *zero) : params->zero;
-}
-
-static inline inlay_qresult inlay_qpacked_result(void *const *base,
-                                                 const inlay_step *step)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
-    const float *factor = (const float *)inlay_at(base, step, 8);
-    inlay_qresult r;
-    r.kind = params->out;
-    r.zero = params->zy;
-    r.lo = params->lo;
-    r.hi = params->hi;
-    r.scale = (const float *)inlay_at(base, step, 4);
-    r.each = params->scales > 1;
-    r.factor = factor ? *factor : 1.0f;
-    r.add = (const float *)inlay_at(base, step, 9);
-    return r;
-}
-
-/* Does the window of a pixel lie in one piece in each row, or all of a deep one? */
-static inline int inlay_qpacked_whole(const inlay_qpacked_params *params,
-                                      const inlay_step *step)
-{
-    if (params->deep)
-        return params->kd * params->kh * params->kw == 1;
-    return params->kw == 1 ||
-           (params->dw == 1 && step->ref[1].pix == params->ic);
-}
-
-/* Can windows of sixteens be read where they lie, whole and with their sign? */
-static inline int inlay_qdeep_lies(const inlay_qpacked_params *params)
-{
-    return params->kd * params->kh * params->kw == 1 &&
-           params->ic % INLAY_QDEPTH == 0 && params->flip == 128;
-}
-
-/* Of a deep depthwise convolution: channels that lie in scratch together, the most of their pixels,
- * and the most taps of a window. */
-enum {
-    INLAY_QDEEP_LANES = 8,
-    INLAY_QDEEP_PIXELS = 16,
-    INLAY_QDEEP_WINDOW = 256
-};
-
-/* Bytes of a column of its windows: rows, filled up to pairs unless there is one. */
-static inline int32_t inlay_qdeep_high(const inlay_qpacked_params *params)
-{
-    const int32_t rows = params->kd * params->kh;
-    return rows == 1 ? 1 : (rows + 1) / 2 * 2;
-}
-
-/* Do its windows share columns? */
-static inline int inlay_qdeep_shares(const inlay_qpacked_params *params)
-{
-    return params->dw == 1 && params->sw <= params->kw;
-}
-
-/* Columns of the windows of so many pixels. */
-static inline int32_t inlay_qdeep_columns(const inlay_qpacked_params *params,
-                                          int32_t pixels)
-{
-    if (inlay_qdeep_shares(params))
-        return (pixels - 1) * params->sw + params->kw;
-    return pixels * params->kw;
-}
-
-/* Bytes of a channel of `gather` pixels, with those that are read behind the last window. */
-static inline ptrdiff_t inlay_qdeep_plane(const inlay_qpacked_params *params)
-{
-    const ptrdiff_t columns = inlay_qdeep_columns(params, params->gather);
-    const ptrdiff_t bytes = columns * inlay_qdeep_high(params);
-    return (bytes + 2 * INLAY_QDEPTH - 1) / INLAY_QDEPTH * INLAY_QDEPTH;
-}
-
-/* Bytes of a row of the window, filled up to fours where they are packed so. */
-static inline int32_t inlay_qpacked_run(const inlay_qpacked_params *params)
-{
-    const int32_t run = params->kw * params->ic;
-    return params->deep ? run : inlay_up4(run);
-}
-
-/* Weights of a channel. */
-static inline ptrdiff_t inlay_qpacked_taps(const inlay_qpacked_params *params)
-{
-    const ptrdiff_t rows = (ptrdiff_t)params->kd * params->kh;
-    const ptrdiff_t taps = rows * inlay_qpacked_run(params);
-    if (!params->deep)
-        return taps;
-    return (taps + INLAY_QDEPTH - 1) / INLAY_QDEPTH * INLAY_QDEPTH;
-}
-
-/* Room for widened windows; NULL: none are widened. */
-static inline uint32_t *inlay_qpacked_wide(void *const *base,
-                                           const inlay_step *step)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
-    return params->wide ? (uint32_t *)inlay_at(base, step, 10) : NULL;
-}
 
 static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
                                       inlay_qtile *tile)
@@ -224,12 +73,6 @@ static inline void inlay_qpacked_lie(void *const *base, const inlay_step *step,
     tile->h_rows = params->dh;
     tile->run = params->kw * params->ic;
     tile->xs = (ptrdiff_t)params->sw * step->ref[1].pix;
-}
-
-/* Windows that scratch has room for; 0: none is ever gathered. */
-static inline int32_t inlay_qpacked_windows(const inlay_qpacked_params *params)
-{
-    return params->wide ? 2 * params->wide : params->gather;
 }
 
 /* The window where it was gathered. */

@@ -75,4 +75,8 @@ typedef struct inlay_roi_pool_params {
 #include "each_float.inc.h"
 #undef INLAY_FAMILY
 
+#define INLAY_FAMILY "roi.inc.h"
+#include "each_float.inc.h"
+#undef INLAY_FAMILY
+
 #endif
