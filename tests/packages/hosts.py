@@ -54,7 +54,7 @@ def sources(build):
         rows = json.load(f)
     found = {}
     for row in rows:
-        if re.match(r'(compiler/libinlay|schemas/lib\w+)\.a\.p/', row['output']):
+        if re.match(r'(compiler/libinlay(-fast)?|schemas/lib\w+)\.a\.p/', row['output']):
             words = shlex.split(row['command'])
             found[row['file']] = [w for w in words if w.startswith(('-I', '-D', '-std=')) and not w.startswith('-I/')]
     return sorted(found.items())

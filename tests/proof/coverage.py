@@ -49,7 +49,9 @@ def gcov(path):
 def read(build):
     """{file: {(line, number of its branch): times taken}} of the compiler's own files."""
     taken = collections.defaultdict(lambda: collections.defaultdict(int))
-    paths = glob.glob(os.path.join(build, 'compiler', 'libinlay.a.p', '**', '*.gcda'), recursive=True)
+    paths = []
+    for library in 'libinlay', 'libinlay-fast':
+        paths += glob.glob(os.path.join(build, 'compiler', library + '.a.p', '**', '*.gcda'), recursive=True)
     paths += glob.glob(os.path.join(build, 'tests', 'unit', 'unit-*.p', '*.gcda'))      # headers that a test includes
     for path in paths:
         for report in gcov(os.path.abspath(path)):
