@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Rows of a pool one after the other to the lowest place that is free for as long as they live. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "schedule/pool.h"
@@ -49,12 +50,14 @@ static int by_key(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Rows that have their places, listed for each few calls in which they live. */
-typedef struct Placed {
-    int32_t row, next; /* next: 1 + its number; 0: there is none */
-} Placed;
-
 enum { CALLS_OF_LIST = 16 };
+
+/* A row that has its place, with what most others ask of it. */
+typedef struct Placed {
+    int64_t at, end;
+    int32_t first, last;
+    int32_t row, over;
+} Placed;
 
 /* Where a row must not begin: strictly between two places. */
 typedef struct Gap {
@@ -63,15 +66,26 @@ typedef struct Gap {
 
 typedef struct Layout {
     const Deal *deal;
-    VEC(Placed) placed;
-    int32_t *list; /* 1 + the number of its first; 0: it is empty */
-    /* where the row that is placed must not begin */
+    /* of each few calls: rows that live in them and have their places, the lowest first, how many
+     * there are, and how many of them were passed in search of a place */
+    Placed **list;
+    int32_t *listed, *passed;
+    bool *has_place; /* by row */
+    /* by row: 1 + one of those that may lie over the same, or over it; 0: there is none */
+    int32_t *next_under, *under;
+    /* where the row that is placed must not begin because of those that it may lie over, or that
+     * may lie over it */
     Gap *gap;
     int32_t gaps;
     const int64_t *room; /* of each row, beside it; NULL: there is none */
     int64_t seen;        /* rows that were looked at */
     size_t n;            /* rows that have their places, of an order */
 } Layout;
+
+static int32_t list_of(int32_t call)
+{
+    return call / CALLS_OF_LIST;
+}
 
 static bool meet(const Row *row, const Row *other)
 {
@@ -101,74 +115,114 @@ static void add_parts(Layout *layout, int64_t at, Gap gap, bool equal)
     add_gap(layout, (Gap){ at + gap.lo, at + gap.hi });
 }
 
-/* Where the row must not begin because of one that has its place. */
-static void avoid(Layout *layout, int32_t number, int32_t placed)
+/* Of rows that the row may lie over. */
+static void add_gap_under(Layout *layout, const Row *row, int32_t under)
 {
     const Deal *deal = layout->deal;
-    const Row *row = deal->row + number;
-    const Row *other = deal->row + placed;
-    if (other->over == number) {
-        add_parts(layout, other->at, gap_over(deal, other, row), other->equal);
-        return;
-    }
-    if (row->over == placed) {
-        const Gap gap = gap_over(deal, row, other);
-        add_parts(layout, other->at, (Gap){ -gap.hi, -gap.lo }, row->equal);
-        return;
-    }
-    add_gap(layout, (Gap){ other->at - row->bytes, other->at + other->bytes });
+    const Row *dying = deal->row + under;
+    if (layout->has_place[under] && meet(row, dying))
+        add_parts(layout, dying->at, gap_over(deal, dying, row), dying->equal);
 }
 
-/* A row stands in several lists: it is met in the first that both have. */
+/* Of the row that may lie over the row. */
+static void add_gap_above(Layout *layout, const Row *row)
+{
+    const Deal *deal = layout->deal;
+    if (row->over < 0 || !layout->has_place[row->over])
+        return;
+    const Row *made = deal->row + row->over;
+    const Gap gap = gap_over(deal, row, made);
+    if (meet(row, made))
+        add_parts(layout, made->at, (Gap){ -gap.hi, -gap.lo }, row->equal);
+}
+
 static void find_gaps(Layout *layout, int32_t number)
 {
     const Row *row = layout->deal->row + number;
-    const int32_t first = row->first / CALLS_OF_LIST;
-    const int32_t last = row->last / CALLS_OF_LIST;
     layout->gaps = 0;
-    for (int32_t k = first; k <= last; k++) {
-        int32_t next = layout->list[k];
-        while (next) {
-            const Placed *placed = layout->placed.at + next - 1;
-            const Row *other = layout->deal->row + placed->row;
-            const bool met = k > first && other->first / CALLS_OF_LIST < k;
-            if (!met && meet(row, other))
-                avoid(layout, number, placed->row);
-            next = placed->next;
-            layout->seen++;
-        }
+    add_gap_above(layout, row);
+    int32_t next = layout->under[number];
+    while (next) {
+        add_gap_under(layout, row, next - 1);
+        next = layout->next_under[next - 1];
     }
 }
 
-/* The lowest place from `at` on that none of the gaps forbids, seen once in the order in which they
- * stand: one that was seen early may forbid it yet. */
-static int64_t leave_gaps(const Layout *layout, int64_t at, int64_t room)
+/* The work for a row is that of a look at all others in the calls in which it lives. */
+static void count_seen(Layout *layout, const Row *row)
 {
-    const Gap *gap = layout->gap + layout->gaps;
-    while (gap-- > layout->gap)
-        if (gap->lo - room < at && at < gap->hi)
-            at = gap->hi;
+    const int32_t last = list_of(row->last);
+    for (int32_t k = list_of(row->first); k <= last; k++)
+        layout->seen += layout->listed[k];
+}
+
+/* May the two lie nowhere over one another while both live? The answer is as good as random: it
+ * comes without branches. */
+static bool excludes(const Placed *placed, const Row *row, int32_t number)
+{
+    return (placed->first <= row->last) & (row->first <= placed->last) &
+           (placed->over != number) & (placed->row != row->over);
+}
+
+/* The lowest place from `at` on that is beside the rows of a list, up to one that lies behind it
+ * with the room that is needed. As places rise, rows that were passed stay below. */
+static int64_t leave_rows(const Layout *layout, int32_t list, int32_t number,
+                          int64_t needed, int64_t at)
+{
+    const Row *row = layout->deal->row + number;
+    const Placed *placed = layout->list[list];
+    const int32_t end = layout->listed[list];
+    int32_t i = layout->passed[list];
+    for (; i < end && placed[i].at - needed < at; i++) {
+        const bool excluded = excludes(placed + i, row, number);
+        at = i64_max(at, excluded ? placed[i].end : at);
+    }
+    layout->passed[list] = i;
     return at;
 }
 
-/* The lowest place with so much room behind it that is free for as long as the row lives. The gaps
- * stand in any order: a few looks at all of them cost no more than to sort them. */
-static int64_t lowest_place(const Layout *layout, int64_t room)
+/* The same, beside what the gaps forbid. */
+static int64_t leave_gaps(const Layout *layout, int64_t at, int64_t room)
 {
+    for (int32_t i = 0; i < layout->gaps; i++) {
+        const Gap *gap = layout->gap + i;
+        if (gap->lo - room < at && at < gap->hi)
+            at = gap->hi;
+    }
+    return at;
+}
+
+/* The lowest place with so much room behind it that is free for as long as the row lives. */
+static int64_t lowest_place(const Layout *layout, int32_t number, int64_t room)
+{
+    const Row *row = layout->deal->row + number;
+    const int64_t needed = row->bytes + room;
+    const int32_t first = list_of(row->first);
+    const int32_t last = list_of(row->last);
     int64_t from, at = 0;
+    for (int32_t k = first; k <= last; k++)
+        layout->passed[k] = 0;
     do {
         from = at;
-        at = leave_gaps(layout, from, room);
+        for (int32_t k = first; k <= last; k++)
+            at = leave_rows(layout, k, number, needed, at);
+        at = leave_gaps(layout, at, room);
     } while (at > from);
     return at;
 }
 
-static bool is_free(const Layout *layout, int64_t at)
+static bool is_free(const Layout *layout, int32_t number, int64_t at)
 {
-    for (int32_t i = 0; i < layout->gaps; i++)
-        if (layout->gap[i].lo < at && at < layout->gap[i].hi)
-            return false;
-    return at >= 0;
+    const Row *row = layout->deal->row + number;
+    const int32_t last = list_of(row->last);
+    for (int32_t k = list_of(row->first); k <= last; k++) {
+        const Placed *placed = layout->list[k];
+        const Placed *end = placed + layout->listed[k];
+        for (; placed < end && placed->at - row->bytes < at; placed++)
+            if (at < placed->end && excludes(placed, row, number))
+                return false;
+    }
+    return at >= 0 && leave_gaps(layout, at, 0) == at;
 }
 
 static int64_t apart_of(const Row *row)
@@ -187,50 +241,120 @@ static int64_t place_over(const Layout *layout, int32_t number)
     const int64_t apart = apart_of(row);
     const int64_t at =
         deal->stream->backward ? row->at + apart : row->at - apart;
-    return is_free(layout, at) ? at : -1;
+    return is_free(layout, number, at) ? at : -1;
 }
 
 /* The row keeps room beside it for those that come to lie over it. */
 static int64_t find_place(Layout *layout, int32_t number)
 {
+    count_seen(layout, layout->deal->row + number);
     find_gaps(layout, number);
     const int64_t over = place_over(layout, number);
     if (over >= 0 || !layout->room)
-        return over >= 0 ? over : lowest_place(layout, 0);
+        return over >= 0 ? over : lowest_place(layout, number, 0);
     const int64_t room = layout->room[number];
-    const int64_t at = lowest_place(layout, room);
+    const int64_t at = lowest_place(layout, number, room);
     return layout->deal->stream->backward ? at : at + room;
+}
+
+/* The first of a list that lies higher. */
+static int32_t first_above(const Layout *layout, int32_t list, int64_t at)
+{
+    int32_t first = 0;
+    int32_t end = layout->listed[list];
+    while (first < end) {
+        const int32_t middle = first + (end - first) / 2;
+        if (layout->list[list][middle].at > at)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return first;
+}
+
+static void insert(Layout *layout, int32_t list, const Placed *placed)
+{
+    const int32_t i = first_above(layout, list, placed->at);
+    const int32_t above = layout->listed[list] - i;
+    Placed *put = layout->list[list] + i;
+    memmove(put + 1, put, (size_t)above * sizeof *put);
+    *put = *placed;
+    layout->listed[list]++;
 }
 
 static void list_placed(Layout *layout, int32_t number)
 {
     const Row *row = layout->deal->row + number;
-    const int32_t last = row->last / CALLS_OF_LIST;
-    for (int32_t k = row->first / CALLS_OF_LIST; k <= last; k++) {
-        const Placed placed = { number, layout->list[k] };
-        VEC_PUSH(layout->deal->arena, &layout->placed, placed);
-        layout->list[k] = (int32_t)layout->placed.n;
-    }
+    const int32_t last = list_of(row->last);
+    const Placed placed = {
+        .at = row->at,
+        .end = row->at + row->bytes,
+        .first = row->first,
+        .last = row->last,
+        .row = number,
+        .over = row->over,
+    };
+    for (int32_t k = list_of(row->first); k <= last; k++)
+        insert(layout, k, &placed);
+    layout->has_place[number] = true;
 }
 
-/* Of the row that was listed last. */
-static void unlist_placed(Layout *layout, int32_t number)
+/* Rows whose places were taken from them leave the list. */
+static void clear_list(Layout *layout, int32_t list)
 {
-    const Row *row = layout->deal->row + number;
-    for (int32_t k = row->last / CALLS_OF_LIST; k >= row->first / CALLS_OF_LIST;
-         k--)
-        layout->list[k] = layout->placed.at[--layout->placed.n].next;
+    Placed *placed = layout->list[list];
+    int32_t kept = 0;
+    for (int32_t i = 0; i < layout->listed[list]; i++) {
+        placed[kept] = placed[i];
+        kept += layout->has_place[placed[i].row];
+    }
+    layout->listed[list] = kept;
+}
+
+/* Room in each list for all rows that live then. */
+static void new_lists(Layout *layout, int32_t lists, int32_t rows)
+{
+    const Deal *deal = layout->deal;
+    Arena *arena = deal->arena;
+    layout->list = NEW_ARRAY(arena, Placed *, lists);
+    layout->listed = NEW_ARRAY(arena, int32_t, lists);
+    layout->passed = NEW_ARRAY(arena, int32_t, lists);
+    for (int32_t i = 0; i < rows; i++) {
+        const Row *row = deal->row + i;
+        for (int32_t k = list_of(row->first);
+             row->last >= 0 && k <= list_of(row->last); k++)
+            layout->passed[k]++;
+    }
+    for (int32_t k = 0; k < lists; k++)
+        layout->list[k] = NEW_ARRAY(arena, Placed, layout->passed[k] + 1);
+}
+
+static void list_under(Layout *layout, int32_t rows)
+{
+    for (int32_t i = 0; i < rows; i++) {
+        const int32_t over = layout->deal->row[i].over;
+        if (over < 0)
+            continue;
+        layout->next_under[i] = layout->under[over];
+        layout->under[over] = i + 1;
+    }
 }
 
 static Layout layout_new(const Deal *deal, const int64_t *room)
 {
+    Arena *arena = deal->arena;
     const int32_t lists = deal->stream->calls / CALLS_OF_LIST + 1;
+    const int32_t rows = deal->rows + deal->tail;
     Layout layout = {
         .deal = deal,
-        .list = NEW_ARRAY(deal->arena, int32_t, lists),
+        .has_place = NEW_ARRAY(arena, bool, rows + 1),
+        .next_under = NEW_ARRAY(arena, int32_t, rows + 1),
+        .under = NEW_ARRAY(arena, int32_t, rows + 1),
         .room = room,
-        .gap = NEW_ARRAY(deal->arena, Gap, 2 * (deal->rows + deal->tail) + 1),
+        .gap = NEW_ARRAY(arena, Gap, 2 * rows + 2),
     };
+    new_lists(&layout, lists, rows);
+    list_under(&layout, rows);
     for (int32_t k = 0; k < deal->tail; k++)
         list_placed(&layout, deal->rows + k);
     return layout;
@@ -295,8 +419,19 @@ static bool lay_out(Fit *fit, Layout *layout)
 /* Rows of the order from the i-th on have no places any more. */
 static void cut(const Fit *fit, Layout *layout, size_t i)
 {
-    while (layout->n > i)
-        unlist_placed(layout, fit->turn[--layout->n].row);
+    int32_t first = INT32_MAX;
+    int32_t last = -1;
+    for (size_t k = i; k < layout->n; k++) {
+        const int32_t number = fit->turn[k].row;
+        const Row *row = fit->deal->row + number;
+        layout->has_place[number] = false;
+        first = (int32_t)i64_min(first, list_of(row->first));
+        last = (int32_t)i64_max(last, list_of(row->last));
+    }
+    for (int32_t k = first; k <= last; k++)
+        clear_list(layout, k);
+    if (i < layout->n)
+        layout->n = i;
 }
 
 static size_t first_at_end(const Fit *fit)

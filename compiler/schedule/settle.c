@@ -109,7 +109,8 @@ static bool fit_ways(Finder *finder, Edge *edge, const DealAim *aim,
         Stream *stream = next;
         next = stream->other;
         *budget -= stream->calls;
-        deal_rows(finder->arena, finder->all, stream, aim);
+        if (peak_with(finder, stream, stream->least) < edge->bytes)
+            deal_rows(finder->arena, finder->all, stream, aim);
         take_stream(edge, stream, stream_peak(finder, stream));
     }
     return true;
