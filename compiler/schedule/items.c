@@ -317,6 +317,7 @@ Items items_find(Arena *arena, const Program *program, const PlanOptions *opt)
             extend_over_loop(&all, i, last);
     }
     add_unread(&all);
+    all.listed = NEW_ARRAY(arena, int32_t, all.item.n + 1);
     return all;
 }
 

@@ -64,9 +64,11 @@ typedef struct Items {
     bool hosts;
     /* by tensor id: an input of the model that is there before the first step; a result */
     bool *is_input, *is_result;
-    int *of;           /* by tensor id; -1: not in the arena */
-    VEC(Item) item;    /* in order of birth */
-    VEC(Touch) touch;  /* in order of steps and operands */
+    int *of;          /* by tensor id; -1: not in the arena */
+    VEC(Item) item;   /* in order of birth */
+    VEC(Touch) touch; /* in order of steps and operands */
+    /* by item, of what a walk lists of them: room of stream_walk() */
+    int32_t *listed;
     int32_t *touch_of; /* of step s: touch_of[s] .. touch_of[s + 1] - 1 */
     /* where steps jump nothing is streamed, and if they do, nothing is moved or dropped */
     StepRange jumped;

@@ -5,13 +5,14 @@
 
 #include "base/size.h"
 
-/* Streams are short: a search among their cells costs less than a table of all items for each of
- * them. */
+/* What an earlier walk listed is told by what stands there: nothing is cleared between walks. */
 static int cell_of(Walk *walk, int item)
 {
-    for (size_t i = walk->cell.n; i-- > 0;)
-        if (walk->cell.at[i].index == item)
-            return (int)i;
+    int32_t *listed = walk->all->listed + item;
+    const int32_t n = (int32_t)walk->cell.n;
+    if (*listed < n && walk->cell.at[*listed].index == item)
+        return *listed;
+    *listed = n;
     const Item *it = walk->all->item.at + item;
     const Cell cell = {
         .item = it,
@@ -22,7 +23,7 @@ static int cell_of(Walk *walk, int item)
         .host = -1,
     };
     VEC_PUSH(walk->arena, &walk->cell, cell);
-    return (int)walk->cell.n - 1;
+    return n;
 }
 
 /* Does a unit need the row of the same number? */
@@ -80,6 +81,8 @@ static void add_lane(Walk *walk, int32_t step)
         VEC_PUSH(walk->arena, &walk->port, port);
     }
     lane.ports = (int)walk->port.n - lane.port;
+    if (lane.last)
+        VEC_PUSH(walk->arena, &walk->goal, (int)walk->lane.n);
     VEC_PUSH(walk->arena, &walk->lane, lane);
 }
 
@@ -177,20 +180,23 @@ static bool is_born_by_rows(const Walk *walk, const Cell *c)
 static void pick_pair(Walk *walk)
 {
     const Cell *cell = walk->cell.at;
+    int32_t *born = NEW_ARRAY(walk->arena, int32_t, walk->cell.n + 1);
+    int32_t n = 0;
     int64_t best = 0;
     walk->under = -1;
     walk->over = -1;
+    for (size_t i = 0; i < walk->cell.n; i++)
+        if (is_born_by_rows(walk, cell + i))
+            born[n++] = (int32_t)i;
     for (size_t i = 0; i < walk->cell.n; i++) {
-        for (size_t o = 0; dies(cell + i) && o < walk->cell.n; o++) {
-            if (!is_born_by_rows(walk, cell + o))
-                continue;
+        for (int32_t k = 0; dies(cell + i) && k < n; k++) {
             const int64_t gain =
-                i64_min(cell[i].item->size, cell[o].item->size);
+                i64_min(cell[i].item->size, cell[born[k]].item->size);
             if (gain <= best)
                 continue;
             best = gain;
             walk->under = (int)i;
-            walk->over = (int)o;
+            walk->over = born[k];
         }
     }
 }

@@ -55,6 +55,7 @@ typedef struct Walk {
     VEC(Lane) lane;
     VEC(Port) port;
     VEC(Cell) cell;
+    VEC(int) goal; /* lanes whose results leave */
     int *maker, *reader;
     uint8_t *order;
     int32_t calls, room;

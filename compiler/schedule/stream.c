@@ -332,13 +332,14 @@ static bool make(Walk *walk, int k)
 static int next_goal(const Walk *walk)
 {
     int best = -1;
-    for (size_t k = 0; k < walk->lane.n; k++) {
+    for (size_t i = 0; i < walk->goal.n; i++) {
+        const int k = walk->goal.at[i];
         const Lane *l = walk->lane.at + k;
-        if (!l->last || l->made == l->units)
+        if (l->made == l->units)
             continue;
         if (best < 0 || (int64_t)l->made * walk->lane.at[best].units <
                             (int64_t)walk->lane.at[best].made * l->units)
-            best = (int)k;
+            best = k;
     }
     return best;
 }
@@ -385,7 +386,7 @@ static bool walk(Walk *w, int64_t *budget)
 /* Is there in the place of a cell a guest that must have all its rows? */
 static bool hosts_whole(const Walk *walk, const Cell *host)
 {
-    const int cells = (int)walk->cell.n;
+    const int cells = walk->hosted ? (int)walk->cell.n : 0;
     for (int i = 0; i < cells; i++) {
         const Cell *c = walk->cell.at + i;
         const Cell *last = walk->cell.at + last_host(walk, i);
