@@ -38,9 +38,9 @@ static void try_way(Chooser *chooser, const uint8_t *way)
     Arena *scratch = &chooser->program->graph->store->scratch;
     const ArenaMark mark = arena_mark(scratch);
     const Program other = program_by(scratch, chooser->program, way);
-    const int64_t peak =
-        chooser->peak(&other, chooser->context, chooser->least);
     const size_t steps = other.step.n;
+    const int64_t below = chooser->least + (steps < chooser->steps);
+    const int64_t peak = chooser->peak(&other, chooser->context, below);
     arena_release(scratch, mark);
     if (peak > chooser->least ||
         (peak == chooser->least && steps >= chooser->steps))

@@ -5,9 +5,10 @@
 
 #include "ir/program.h"
 
-/* The peak of a program's steps as they are; any number beyond `most` where it is beyond. */
+/* The peak of a program's steps as they are; where that is not below `below`, any number
+ * that is not. */
 typedef int64_t PeakOf(const Program *program, const void *context,
-                       int64_t most);
+                       int64_t below);
 
 /* The program with the steps of the best way; of several with the same peak, with the fewest
  * copies. work: steps of the programs that are tried for the sake of single copies. */

@@ -33,16 +33,16 @@ static Program in_order(Arena *arena, const Program *program,
 }
 
 int64_t candidate_peak(const Program *program, const void *context,
-                       int64_t most)
+                       int64_t below)
 {
     const PlanOptions *opt = context;
     Arena *scratch = scratch_of(program);
     const ArenaMark mark = arena_mark(scratch);
-    int64_t peak = trial_peak(program, opt, most);
+    int64_t peak = trial_peak(program, opt, below);
     const Order order = find_order(program, opt, plan_budget(opt).quick_order);
     if (order.step && order.peak < order.given) {
         const Program other = in_order(scratch, program, &order);
-        const int64_t least = trial_peak(&other, opt, i64_min(most, peak));
+        const int64_t least = trial_peak(&other, opt, i64_min(below, peak));
         peak = i64_min(peak, least);
     }
     arena_release(scratch, mark);
@@ -87,7 +87,7 @@ Program candidate_affine(const Program *program, const PlanOptions *opt)
     const Program other =
         program_with_steps(program, joined.step.at, joined.step.n);
     const int64_t given = trial_peak(program, opt, 0);
-    return trial_peak(&other, opt, given) > given ? *program : other;
+    return trial_peak(&other, opt, given + 1) > given ? *program : other;
 }
 
 /* Which steps the schedule so far puts into streams. */

@@ -10,7 +10,7 @@
 /* A PeakOf (copies.h) whose context is a PlanOptions: the least peak in the order given or in a
  * quickly found one. */
 int64_t candidate_peak(const Program *program, const void *context,
-                       int64_t most);
+                       int64_t below);
 /* In an order that the steps alone determine; they do not jump. */
 Program candidate_listing(const Program *program, const PlanOptions *opt,
                           Listing listing);

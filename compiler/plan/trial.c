@@ -87,12 +87,14 @@ void trial_unjoin(Trial *trial)
     take_schedule(trial);
 }
 
-int64_t trial_peak(const Program *program, const PlanOptions *opt, int64_t most)
+int64_t trial_peak(const Program *program, const PlanOptions *opt,
+                   int64_t below)
 {
     Arena *scratch = scratch_of(program);
     const ArenaMark mark = arena_mark(scratch);
     const Items all = items_find(scratch, program, opt);
-    const int64_t peak = schedule_peak(scratch, &all, opt, most);
+    const int64_t peak =
+        schedule_peak(scratch, &all, opt, i64_max(0, below - 1));
     arena_release(scratch, mark);
     return peak;
 }

@@ -37,10 +37,10 @@ Trial plan_find(const Program *program, const PlanOptions *opt);
 Trial trial_new(const Program *program, const PlanOptions *opt);
 /* Takes the calls of its streams apart that were joined; before it is placed. */
 void trial_unjoin(Trial *trial);
-/* The least peak of the program's steps; any number beyond `most` where it is beyond (0: wherever
- * it is). */
+/* The least peak of the program's steps; where that is not below `below`, any number that is not
+ * (0: there is no such bound). */
 int64_t trial_peak(const Program *program, const PlanOptions *opt,
-                   int64_t most);
+                   int64_t below);
 /* The pairs pass as few pixels at a time through their scratch as they can: the program itself,
  * where they do so already. */
 const Program *trial_narrow(const Program *program);

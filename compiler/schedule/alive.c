@@ -92,16 +92,30 @@ static void list_crossing(Finder *finder)
     }
 }
 
+/* The most rows that a unit may read of an item; of a table that is not known. */
+static int32_t most_rows(const Touch *touch, int32_t units, int32_t rows)
+{
+    const Operand *operand = touch->operand;
+    if (!touch->by_row)
+        return rows;
+    switch (operand->rule.kind) {
+    case ROWS_SAME:
+    case ROWS_UNIT:
+        return units <= operand->rows ? 1 : rows;
+    case ROWS_WINDOW:
+        return (int32_t)i64_min(operand->rule.extent, rows);
+    default:
+        return rows;
+    }
+}
+
 static void count_rows_of(Finder *finder, const Touch *touch)
 {
     const Items *all = finder->all;
     const Item *item = touch_item(all, touch);
-    const RowRule *rule = &touch->operand->rule;
     const int32_t units = items_step(all, touch->step)->units;
+    const int32_t most = most_rows(touch, units, item->rows);
     int32_t *least = finder->least_rows + touch->item;
-    int32_t most = item->rows;
-    if (rule->kind == ROWS_WINDOW)
-        most = rule->extent;
     if (touch->operand->write || item->whole)
         return;
     for (int32_t unit = 0; unit < units && *least < most; unit++) {

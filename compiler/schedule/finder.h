@@ -63,6 +63,10 @@ typedef struct Finder {
     int64_t walking; /* unit visits that are left */
     int64_t looking; /* edges that may yet be looked at in search of a path */
     int64_t most;    /* peaks beyond it are of no use */
+    bool
+        seeking; /* paths of few edges that are not settled, whatever they cost */
+    int64_t
+        floor; /* then: no path has a lower peak, and none is better for it */
     Strips strips;
     WalkedKeys keys;    /* where walks are remembered */
     Best *best;         /* of places */

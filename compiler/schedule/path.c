@@ -23,8 +23,17 @@ static int64_t cost_of(const Finder *finder, const Edge *edge)
     return edge->bytes / 16 * (edge->to - edge->from);
 }
 
+/* Does its walk tell no more than is known? */
+static bool is_settled(const Finder *finder, const Edge *edge)
+{
+    return edge->exact || (finder->bounding && edge->bounded);
+}
+
+/* While the least peak is sought: of its walk. */
 static int64_t work_of(const Finder *finder, const Edge *edge)
 {
+    if (finder->seeking)
+        return is_settled(finder, edge) ? 0 : edge->to - edge->from;
     return edge->strip ? strip_of_edge(finder, edge)->work : 0;
 }
 
@@ -32,8 +41,9 @@ static int64_t work_of(const Finder *finder, const Edge *edge)
 static Best led_on(const Finder *finder, const Best *before, int32_t number)
 {
     const Edge *edge = finder->edge.at + number;
+    const int64_t least = i64_max(before->peak, finder->floor);
     return (Best){
-        .peak = i64_max(before->peak, edge->bytes),
+        .peak = i64_max(least, edge->bytes),
         .work = before->work + work_of(finder, edge),
         .cost = before->cost + cost_of(finder, edge),
         .edge = number,
@@ -114,7 +124,7 @@ bool finder_settle_path(Finder *finder, const Best *best)
         const int32_t number = best[place].edge;
         Edge *edge = finder->edge.at + number;
         place = edge->from;
-        if (edge->exact || (finder->bounding && edge->bounded))
+        if (is_settled(finder, edge))
             continue;
         finder_settle(finder, edge);
         edge->grown = true;

@@ -24,7 +24,8 @@ static int32_t reach_of(const PlanBudget *budget, int32_t steps)
     return (int32_t)i64_max(LEAST_REACH, most);
 }
 
-Finder *schedule_open(Arena *a, const Items *all, const PlanOptions *opt)
+/* What knows its options, and no edges yet. */
+static Finder *finder_new(Arena *a, const Items *all, const PlanOptions *opt)
 {
     const PlanBudget budget = plan_budget(opt);
     const int32_t steps = (int32_t)all->program->step.n;
@@ -42,14 +43,26 @@ Finder *schedule_open(Arena *a, const Items *all, const PlanOptions *opt)
         .looking = budget.paths + budget.paths_of_step * steps,
         .reach = reach_of(&budget, steps),
     };
-    finder->best = NEW_ARRAY(a, Best, steps + 1);
-    finder->changed = NEW_ARRAY(a, bool, steps + 1);
     if (opt->walked)
         finder->keys = walked_keys(a, all, finder->pixels);
-    if (opt->strips)
-        finder->strips = strips_new(a, all);
+    return finder;
+}
+
+static void add_edges(Finder *finder)
+{
+    Arena *arena = finder->arena;
+    finder->best = NEW_ARRAY(arena, Best, finder->steps + 1);
+    finder->changed = NEW_ARRAY(arena, bool, finder->steps + 1);
+    if (finder->opt->strips)
+        finder->strips = strips_new(arena, finder->all);
     finder_count(finder);
     finder_add_edges(finder);
+}
+
+Finder *schedule_open(Arena *a, const Items *all, const PlanOptions *opt)
+{
+    Finder *finder = finder_new(a, all, opt);
+    add_edges(finder);
     return finder;
 }
 
@@ -119,8 +132,22 @@ static bool narrow(Finder *finder)
     return true;
 }
 
+/* No path has a lower peak than the best one over bounds: below it edges need not be told apart. */
+static void raise_floor(Finder *finder)
+{
+    const Best *last = finder->best + finder->steps;
+    if (last->peak <= finder->floor)
+        return;
+    const bool first = !finder->floor;
+    finder->floor = last->peak;
+    /* Later, what is not led through edges that grew stays: it is only one of several paths. Pools
+     * are laid out of what is walked: there the paths of least peaks everywhere come first. */
+    if (first && !finder->slots)
+        finder_find_path(finder, 0, false, finder->best);
+}
+
 /* The least peak. When it is only to be compared with `most`, it may stop above that. */
-static int64_t settle_least(Finder *finder, int64_t most)
+static int64_t seek_least(Finder *finder, int64_t most)
 {
     const Best *last = finder->best + finder->steps;
     finder->most = most ? most : INT64_MAX;
@@ -138,10 +165,21 @@ static int64_t settle_least(Finder *finder, int64_t most)
             finder_find_path(finder, 0, false, finder->best);
         else
             finder_mend_path(finder, 0, finder->best);
+        raise_floor(finder);
         if ((most && last->peak > most) ||
             !finder_settle_path(finder, finder->best))
             return last->peak;
     }
+}
+
+static int64_t settle_least(Finder *finder, int64_t most)
+{
+    finder->seeking = true;
+    finder->floor = 0;
+    const int64_t peak = seek_least(finder, most);
+    finder->seeking = false;
+    finder->floor = 0;
+    return peak;
 }
 
 /* A pool that was laid out in haste may yet become so much smaller: by a part in so many. */
@@ -161,13 +199,19 @@ static int64_t find_least(Finder *finder, int64_t most)
     return settle_least(finder, most + most / HASTE);
 }
 
+/* What walks a schedule may take, of those that are left to all of a search. */
+static int64_t walks_left(const PlanOptions *opt)
+{
+    const int64_t usual = plan_budget(opt).walks;
+    const int64_t left = opt->walks ? i64_max(0, *opt->walks) : usual;
+    return i64_min(usual, left);
+}
+
 /* The same, within what walks are left to all schedules of a search. */
 static int64_t find_least_in_all(Finder *finder, int64_t most)
 {
     const PlanOptions *opt = finder->opt;
-    const int64_t usual = plan_budget(opt).walks;
-    const int64_t left = opt->walks ? i64_max(0, *opt->walks) : usual;
-    const int64_t walks = i64_min(usual, left);
+    const int64_t walks = walks_left(opt);
     finder->walking = walks;
     const int64_t peak = find_least(finder, most);
     if (opt->walks)
@@ -175,10 +219,56 @@ static int64_t find_least_in_all(Finder *finder, int64_t most)
     return peak;
 }
 
+/* What is remembered of the peak of these steps; NULL: nothing can be. Pools are laid out up to a
+ * limit only. */
+static WalkedRange *remembered_peak(const Finder *finder)
+{
+    const Items *all = finder->all;
+    const PlanOptions *opt = finder->opt;
+    if (!opt->walked || finder->slots)
+        return NULL;
+    uint64_t key =
+        walked_key(all, 0, finder->steps, &finder->keys, WALKED_PEAK);
+    key = walked_mix(key, opt->goal);
+    key = walked_mix(key, opt->arena_limit);
+    for (int32_t k = 0; k < finder->steps; k++)
+        key = walked_mix(key, stream_takes(all, k) && !items_jumped(all, k));
+    return walked_find(opt->walked, key);
+}
+
+/* A search that ran out of work has found nothing that is worth to be remembered. */
+static void remember_peak(const Finder *finder, int64_t most, int64_t peak,
+                          WalkedRange *range)
+{
+    if (finder->walking <= 0 || finder->looking < 0)
+        return;
+    if (!most || peak <= most)
+        range->bytes = peak;
+    else
+        range->beyond = i64_max(range->beyond, most);
+}
+
+/* The finder has no edges yet, and gets them where the peak is not known. */
+static int64_t find_peak(Finder *finder, int64_t most)
+{
+    WalkedRange *range = remembered_peak(finder);
+    if (range && range->bytes != WALKED_NOT)
+        return range->bytes;
+    if (range && most && most <= range->beyond)
+        return most + 1;
+    const uint64_t key = range ? range->key : 0;
+    add_edges(finder);
+    const int64_t peak = find_least_in_all(finder, most);
+    if (range)
+        remember_peak(finder, most, peak,
+                      walked_find(finder->opt->walked, key));
+    return peak;
+}
+
 int64_t schedule_peak(Arena *arena, const Items *all, const PlanOptions *opt,
                       int64_t most)
 {
-    return find_least_in_all(schedule_open(arena, all, opt), most);
+    return find_peak(finder_new(arena, all, opt), most);
 }
 
 static Slot *worst_slot(const Schedule *schedule)
@@ -241,18 +331,34 @@ static bool join_units(Finder *finder, Schedule *schedule, int64_t most)
     return joined;
 }
 
+/* Where the peak was only remembered, all is walked anew. False: that takes more walks than are
+ * left. */
+static bool take_under(Finder *finder, int64_t limit, Schedule *out)
+{
+    if (!finder->best) {
+        add_edges(finder);
+        finder->walking = walks_left(finder->opt);
+    }
+    return schedule_under(finder, limit, out);
+}
+
 Schedule schedule_find(Arena *arena, const Items *all, const PlanOptions *opt)
 {
-    Finder *finder = schedule_open(arena, all, opt);
+    Finder *finder = finder_new(arena, all, opt);
     const int64_t most = opt->below ? opt->below - 1 : 0;
-    const int64_t peak = find_least_in_all(finder, most);
+    const int64_t peak = find_peak(finder, most);
     const int64_t limit = i64_max(peak, opt->arena_limit);
     Schedule schedule = { .peak = peak };
     if (most && peak > most + most / HASTE)
         return schedule;
-    const bool found = schedule_under(finder, limit, &schedule);
-    assert(found);
-    (void)found;
+    if (!take_under(finder, limit, &schedule)) {
+        finder = schedule_open(arena, all, opt);
+        schedule.peak = find_least_in_all(finder, most);
+        const bool found = schedule_under(
+            finder, i64_max(schedule.peak, opt->arena_limit), &schedule);
+        assert(found);
+        (void)found;
+    }
     if (finder->slots)
         fit_closer(finder, &schedule);
     if (opt->join)

@@ -6,7 +6,7 @@
 
 #include "schedule/stream.h"
 
-enum { ROOM_OF_STEP = 32, MOST_ROOM = 1 << 15 };
+enum { ROOM_OF_STEP = 256, MOST_ROOM = 1 << 15 };
 
 struct Walked {
     size_t room; /* a power of two */
@@ -38,7 +38,7 @@ WalkedRange *walked_find(Walked *walked, uint64_t key)
 }
 
 /* splitmix64 of what there is so far and one number more. */
-static uint64_t mix(uint64_t key, int64_t number)
+uint64_t walked_mix(uint64_t key, int64_t number)
 {
     uint64_t x = key + 0x9e3779b97f4a7c15u + (uint64_t)number;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -48,15 +48,15 @@ static uint64_t mix(uint64_t key, int64_t number)
 
 static uint64_t mix_rule(uint64_t key, const RowRule *rule, int32_t units)
 {
-    key = mix(key, rule->kind);
-    key = mix(key, rule->stride);
-    key = mix(key, rule->pad);
-    key = mix(key, rule->extent);
+    key = walked_mix(key, rule->kind);
+    key = walked_mix(key, rule->stride);
+    key = walked_mix(key, rule->pad);
+    key = walked_mix(key, rule->extent);
     if (rule->kind != ROWS_TABLE)
         return key;
     for (int32_t unit = 0; unit < units; unit++) {
         const Rows *rows = rule->table + unit;
-        key = mix(key, rows->lo * ((int64_t)1 << 32) + rows->hi);
+        key = walked_mix(key, rows->lo * ((int64_t)1 << 32) + rows->hi);
     }
     return key;
 }
@@ -68,10 +68,10 @@ static uint64_t item_key(const Item *item)
     key |= (uint64_t)item->outside << 2;
     key |= (uint64_t)item->fixed << 3;
     key |= (uint64_t)item->kept << 4;
-    key = mix(key, item->rows);
-    key = mix(key, item->row_bytes);
-    key = mix(key, item->size);
-    return mix(key, tensor_bytes(item->root));
+    key = walked_mix(key, item->rows);
+    key = walked_mix(key, item->row_bytes);
+    key = walked_mix(key, item->size);
+    return walked_mix(key, tensor_bytes(item->root));
 }
 
 static int touch_flags(const Touch *touch)
@@ -88,19 +88,19 @@ static int touch_flags(const Touch *touch)
 static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
 {
     const Operand *operand = touch->operand;
-    key = mix(key, touch_flags(touch));
-    key = mix(key, touch->row0);
-    key = mix(key, operand->rows);
-    key = mix(key, operand->pixels.stride);
-    key = mix(key, operand->pixels.pad);
-    key = mix(key, operand->pixels.extent);
-    key = mix(key, operand->pixels.tile);
-    key = mix(key, operand->pixel);
-    key = mix(key, operand->row_bytes);
+    key = walked_mix(key, touch_flags(touch));
+    key = walked_mix(key, touch->row0);
+    key = walked_mix(key, operand->rows);
+    key = walked_mix(key, operand->pixels.stride);
+    key = walked_mix(key, operand->pixels.pad);
+    key = walked_mix(key, operand->pixels.extent);
+    key = walked_mix(key, operand->pixels.tile);
+    key = walked_mix(key, operand->pixel);
+    key = walked_mix(key, operand->row_bytes);
     if (operand->part) {
         const int bits = dtype_bits(operand->tensor->dtype);
-        key = mix(key, touch->lane);
-        key = mix(key, operand->part * bits);
+        key = walked_mix(key, touch->lane);
+        key = walked_mix(key, operand->part * bits);
     }
     return operand->write ? key : mix_rule(key, &operand->rule, units);
 }
@@ -111,9 +111,9 @@ static uint64_t step_key(const Items *all, int32_t number, int32_t pixels)
     const int flags =
         step->accumulates | step->pushed << 1 | step_reverses(step) << 2;
     const Touch *end = touch_end(all, number);
-    uint64_t key = mix((uint64_t)all->align, step->units);
-    key = mix(key, flags);
-    key = mix(key, stream_burst(step, pixels));
+    uint64_t key = walked_mix((uint64_t)all->align, step->units);
+    key = walked_mix(key, flags);
+    key = walked_mix(key, stream_burst(step, pixels));
     for (const Touch *touch = touch_begin(all, number); touch < end; touch++)
         key = mix_touch(key, touch, step->units);
     return key;
@@ -151,8 +151,8 @@ static uint64_t mix_life(uint64_t key, const Item *item, int32_t first,
 {
     const bool before = item->first < first;
     const bool behind = item->end > end;
-    key = mix(key, item->lent ? item->lent - first : 0);
-    return mix(key, before | behind << 1);
+    key = walked_mix(key, item->lent ? item->lent - first : 0);
+    return walked_mix(key, before | behind << 1);
 }
 
 uint64_t walked_key(const Items *all, int32_t first, int32_t end,
@@ -160,17 +160,17 @@ uint64_t walked_key(const Items *all, int32_t first, int32_t end,
 {
     const int32_t from = all->touch_of[first];
     int32_t touch = from;
-    uint64_t key = mix(kind, end - first);
+    uint64_t key = walked_mix(kind, end - first);
     for (int32_t step = first; step < end; step++) {
-        key = mix(key, (int64_t)keys->step[step]);
+        key = walked_mix(key, (int64_t)keys->step[step]);
         for (; touch < all->touch_of[step + 1]; touch++) {
             const int32_t item = all->touch.at[touch].item;
             int32_t *number = keys->number + item;
             const int32_t met = first_touch(from + 1, touch + 1, number);
-            key = mix(key, met);
+            key = walked_mix(key, met);
             if (met != touch - from)
                 continue;
-            key = mix(key, (int64_t)keys->item[item]);
+            key = walked_mix(key, (int64_t)keys->item[item]);
             key = mix_life(key, all->item.at + item, first, end);
         }
     }

@@ -162,6 +162,60 @@ static void limits_hide_nothing(void **state)
     }
 }
 
+/* Unit visits that it takes to find the least peak. */
+static int64_t visits_of(World *w, Walked *walked, int64_t most)
+{
+    const int64_t enough = 1000000;
+    int64_t walks = enough;
+    Arena a = { 0 };
+    const PlanOptions opt = {
+        .align = 8,
+        .level = PLAN_STREAM,
+        .walked = walked,
+        .walks = &walks,
+    };
+    const Items all = items_find(&a, &w->program, &opt);
+    schedule_peak(&a, &all, &opt, most);
+    arena_free(&a);
+    return enough - walks;
+}
+
+/* A chain of small images, then one that is made as a whole, and large ones. */
+static void small_then_large(World *w, int small)
+{
+    const In all = { .rule = { .kind = ROWS_ALL } };
+    world_open(w, 7);
+    Tensor *t = add_input(w, 64, 64, 1);
+    for (int i = 0; i < small; i++)
+        t = add_window(w, t, 1, 1, 3, 64, 1);
+    Tensor *large = add_image(w, 64, 64, 16);
+    In in = all;
+    in.tensor = t;
+    add_step(w, &kernel_op, large, 1, &in, 0);
+    t = add_window(w, large, 1, 1, 3, 64, 16);
+    add_sum(w, add_window(w, t, 1, 1, 3, 64, 16));
+    finish(w);
+}
+
+/* Streams are walked where the peak is, not where all is smaller than it, and only once. */
+static void walks_are_few(void **state)
+{
+    (void)state;
+    int64_t visits[2];
+    for (int more = 0; more < 2; more++) {
+        Arena a = { 0 };
+        World w;
+        small_then_large(&w, 1 + 12 * more);
+        Walked *walked = walked_new(&a, w.program.step.n);
+        visits[more] = visits_of(&w, walked, 0);
+        assert_int_equal(visits_of(&w, walked, 0), 0);
+        world_close(&w);
+        arena_free(&a);
+    }
+    assert_true(visits[0] > 0);
+    assert_true(visits[1] <= visits[0]);
+}
+
 /* A chain of windows: streamed, it needs a few rows of each tensor. */
 static void chain_streams(void **state)
 {
@@ -336,6 +390,7 @@ int main(void)
         cmocka_unit_test(guests_in_rings),
         cmocka_unit_test(walks_are_remembered),
         cmocka_unit_test(limits_hide_nothing),
+        cmocka_unit_test(walks_are_few),
         cmocka_unit_test(rings_share_a_pool),
         cmocka_unit_test(rows_over_rows),
         cmocka_unit_test(pools_begin_in_results)
