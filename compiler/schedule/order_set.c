@@ -33,17 +33,17 @@ static void clear_bit(uint64_t *bits, int32_t i)
     bits[i / 64] &= ~((uint64_t)1 << (i % 64));
 }
 
+/* Of a number that is not 0. The product with a de Bruijn sequence has other first bits for each
+ * power of two. */
 static int32_t lowest_bit(uint64_t x)
 {
-    int32_t n = 0;
-    for (int32_t half = 32; half; half /= 2) {
-        const uint64_t low = x << (64 - half);
-        if (low)
-            continue;
-        n += half;
-        x >>= half;
-    }
-    return n;
+    static const uint8_t number[64] = {
+        0,  1,  48, 2,  57, 49, 28, 3,  61, 58, 50, 42, 38, 29, 17, 4,
+        62, 55, 59, 36, 53, 51, 43, 22, 45, 39, 33, 30, 24, 18, 12, 5,
+        63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21, 44, 32, 23, 11,
+        46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9,  13, 8,  7,  6,
+    };
+    return number[(x & (0 - x)) * 0x03f79d71b4cb0a89u >> 58];
 }
 
 /* The first bit at or behind `from`, or -1. */
