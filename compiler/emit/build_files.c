@@ -251,7 +251,7 @@ static const Condition *conditions_of(const Golden *golden, unsigned kinds)
         { "MODEL_WEIGHTS_INCLUDED", linked && form == WEIGHTS_INCBIN },
         { "MODEL_WEIGHTS_OBJECT", weights_object(emitter) },
         { "MODEL_HAS_REGIONS", has_regions(emitter) },
-        { "MODEL_BY_ROWS", program_pushed(emitter->program) != NULL },
+        { "MODEL_BY_ROWS", emitter->pushed != NULL },
         { "MODEL_HAS_STATES", has_states(emitter) },
         { "MODEL_PRINTS_SUMS", golden->sum && !has_regions(emitter) },
         { "MODEL_HAS_WEIGHTS", has_weights(emitter) },

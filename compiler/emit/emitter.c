@@ -29,6 +29,7 @@ Emitter emitter_new(const Program *program, const char *name, WeightsForm form)
         .upper = text_upper(arena, name),
         .form = form,
         .model_sha256 = "",
+        .pushed = program_pushed(program),
         .maker = NEW_ARRAY(arena, const Step *, tensors + 1),
     };
     if (program->lengths && program == program->lengths->all)

@@ -19,6 +19,7 @@ typedef struct Emitter {
     int updates;              /* UpdatePolicy */
     bool grouped; /* one of several models that share a source file */
     int first_step; /* what the code calls its first step: variants have steps in a row */
+    const Step *pushed; /* takes an input row by row; or NULL */
     const Step **maker; /* by tensor: the first step that writes it, or NULL */
 } Emitter;
 

@@ -229,7 +229,7 @@ static bool is_little_work(const Program *program)
 bool golden_plain_call(const Emitter *emitter)
 {
     return !inputs_inside(emitter) && !outputs_inside(emitter) &&
-           !program_pushed(emitter->program) && !has_states(emitter);
+           !emitter->pushed && !has_states(emitter);
 }
 
 static void **buffers_of(Arena *arena, Tensor *const *tensor, size_t count)

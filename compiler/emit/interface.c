@@ -25,7 +25,7 @@ bool has_states(const Emitter *emitter)
 bool inputs_inside(const Emitter *emitter)
 {
     const Values inputs = values_inputs(emitter);
-    const size_t by_row = program_pushed(emitter->program) ? 1 : 0;
+    const size_t by_row = emitter->pushed ? 1 : 0;
     const size_t states = emitter->program->graph->state.n;
     return values_inside(&inputs) > by_row + states;
 }

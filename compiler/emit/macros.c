@@ -249,7 +249,7 @@ Text macros_sizes(const Emitter *emitter)
 
 Text macros_rows(const Emitter *emitter)
 {
-    const Step *step = program_pushed(emitter->program);
+    const Step *step = emitter->pushed;
     Text text = text_new(emitter->arena);
     if (!step)
         return text;

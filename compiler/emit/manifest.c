@@ -103,10 +103,10 @@ static void meaning_facts(json_t *object, const Graph *graph,
     manifest_set(object, "zero_point", json_integer(numbers->zero));
 }
 
-static json_t *value_facts(const Program *program, const Tensor *tensor,
-                           const IntegerScale *numbers, size_t index)
+static json_t *value_facts(const Program *program, const Step *pushed,
+                           const Tensor *tensor, const IntegerScale *numbers,
+                           size_t index)
 {
-    const Step *pushed = program_pushed(program);
     const bool by_rows = pushed && pushed->operand[0].tensor == tensor;
     json_t *object = manifest_made(json_object());
     manifest_set(object, "index", json_integer((json_int_t)index));
@@ -130,10 +130,11 @@ static json_t *value_facts(const Program *program, const Tensor *tensor,
 static json_t *values(const Program *program, Tensor *const *tensor,
                       const IntegerScale *const *numbers, size_t count)
 {
+    const Step *pushed = program_pushed(program);
     json_t *list = manifest_made(json_array());
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list,
-                              value_facts(program, tensor[i], numbers[i], i));
+        json_array_append_new(
+            list, value_facts(program, pushed, tensor[i], numbers[i], i));
     return list;
 }
 

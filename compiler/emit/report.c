@@ -132,9 +132,9 @@ static void head(Text *text, const Program *program, const char *name)
 }
 
 /* Where a value lies, if not with the caller. */
-static void place(Text *text, const Program *program, const Tensor *v)
+static void place(Text *text, const Program *program, const Step *pushed,
+                  const Tensor *v)
 {
-    const Step *pushed = program_pushed(program);
     const Operand *rows =
         pushed && pushed->operand[0].tensor == v ? pushed->operand : NULL;
     if (rows)
@@ -155,6 +155,7 @@ static void place(Text *text, const Program *program, const Tensor *v)
 static void values(Text *text, const Program *program, const char *kind,
                    Tensor *const *v, size_t n)
 {
+    const Step *pushed = program_pushed(program);
     for (size_t i = 0; i < n; i++) {
         text_print(text, "%-9s %zu ", kind, i);
         text_cut(text, v[i]->name, 30);
@@ -162,7 +163,7 @@ static void values(Text *text, const Program *program, const char *kind,
         text_print(text, ": %s %s, %" PRId64 " bytes%s",
                    dtype_name(v[i]->dtype), shape_text(text->arena, &shape),
                    tensor_bytes(v[i]), v[i]->dynamic ? " at most" : "");
-        place(text, program, v[i]);
+        place(text, program, pushed, v[i]);
         text_put(text, "\n");
     }
 }

@@ -18,8 +18,7 @@ void selftest_refuse(const Emitter *emitter)
     const Obstacle obstacles[] = {
         { weights_apart(emitter), "weights that are not linked into the code",
           "--weights=c or incbin" },
-        { inputs_inside(emitter) || outputs_inside(emitter) ||
-              program_pushed(program),
+        { inputs_inside(emitter) || outputs_inside(emitter) || emitter->pushed,
           "inputs or results in the arena",
           "leave out --io: a self-test hands in buffers of its own" },
         { has_states(emitter), "states that go on from run to run",

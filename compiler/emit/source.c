@@ -63,7 +63,7 @@ static Text includes(const Emitter *emitter, const RuntimeUse *use)
 static Text run_state(const Emitter *emitter)
 {
     const Program *program = emitter->program;
-    const Step *step = program_pushed(program);
+    const Step *step = emitter->pushed;
     Text text = text_new(emitter->arena);
     text_print(&text, "enum { RUN_STATE = %" PRId64, program->plan.place);
     if (step)
@@ -246,7 +246,7 @@ static void put_conditions(const Emitter *emitter, Condition *all)
     const Condition conditions[] = {
         { "MODEL_HAS_REGIONS", has_regions(emitter) },
         { "MODEL_HAS_LABELS", has_labels(emitter) },
-        { "MODEL_BY_ROWS", program_pushed(program) != NULL },
+        { "MODEL_BY_ROWS", emitter->pushed != NULL },
         { "MODEL_SLICED", program_sliced(program) },
         { "MODEL_SHARED", program->plan.threads != 0 },
         { "MODEL_WAITS", program->plan.place_bytes != 0 },

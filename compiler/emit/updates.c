@@ -5,25 +5,30 @@
 
 const char *const update_policies[] = { "none", "dirty-tag", "fence", NULL };
 
-/* The segment that step i is in; NULL: steps run layer by layer. */
-static const Segment *segment_of(const Program *program, int32_t i)
+static void fill_spans(StepSpan *spans, StepSpan with)
 {
-    for (size_t k = 0; k < program->plan.segment.n; k++) {
-        const Segment *segment = program->plan.segment.at + k;
-        if (i >= segment->first && i < segment->first + segment->count)
-            return segment;
-    }
-    return NULL;
+    for (int32_t i = with.first; i < with.end; i++)
+        spans[i] = with;
 }
 
-StepSpan update_span(const Program *program, int32_t i)
+/* By step: the steps that may be called before all of its units are made, its own among them. */
+static const StepSpan *step_spans(const Program *program)
 {
-    if (program_jumps(program))
-        return (StepSpan){ 0, (int32_t)program->step.n };
-    const Segment *segment = segment_of(program, i);
-    if (!segment || !segment->list)
-        return (StepSpan){ i, i + 1 };
-    return (StepSpan){ segment->first, segment->first + segment->count };
+    const int32_t n = (int32_t)program->step.n;
+    StepSpan *spans = NEW_ARRAY(program->graph->arena, StepSpan, n + 1);
+    if (program_jumps(program)) {
+        fill_spans(spans, (StepSpan){ 0, n });
+        return spans;
+    }
+    for (int32_t i = 0; i < n; i++)
+        spans[i] = (StepSpan){ i, i + 1 };
+    for (size_t k = 0; k < program->plan.segment.n; k++) {
+        const Segment *segment = program->plan.segment.at + k;
+        const int32_t end = segment->first + segment->count;
+        if (segment->list)
+            fill_spans(spans, (StepSpan){ segment->first, end });
+    }
+    return spans;
 }
 
 static void add_use(StepSpan *use, StepSpan span)
@@ -42,14 +47,14 @@ StepSpan *update_uses(const Program *program)
     const int ids = graph_root(program->graph)->next_id;
     StepSpan *of_tensor = NEW_ARRAY(arena, StepSpan, ids + 1);
     StepSpan *uses = NEW_ARRAY(arena, StepSpan, program->weight.n + 1);
+    const StepSpan *spans = step_spans(program);
     for (size_t i = 0; i < program->step.n; i++) {
         const Step *step = program->step.at[i];
         for (int k = 0; k < step->n_operand; k++) {
             Tensor *tensor = step->operand[k].tensor;
             int64_t at;
             if (tensor)
-                add_use(of_tensor + tensor_root(tensor, &at)->id,
-                        update_span(program, (int32_t)i));
+                add_use(of_tensor + tensor_root(tensor, &at)->id, spans[i]);
         }
     }
     for (size_t i = 0; i < program->weight.n; i++)
@@ -87,15 +92,15 @@ Text update_tables(const Emitter *emitter)
     const Program *program = emitter->program;
     const int32_t n = (int32_t)program->step.n;
     const StepSpan *uses = update_uses(program);
+    const StepSpan *spans = step_spans(program);
     Text text = text_new(emitter->arena);
     text_put(&text, "static const inlay_tensor tensors[] = {\n");
     for (size_t i = 0; i < program->weight.n; i++)
         put_tensor_row(&text, program->weight.at + i, uses[i]);
     text_put(&text, "};\nstatic const inlay_span spans[] = {\n");
     for (int32_t i = 0; i < n; i++) {
-        const StepSpan span = update_span(program, i);
-        const int32_t next =
-            span.end < n ? update_span(program, span.end).end : n;
+        const StepSpan span = spans[i];
+        const int32_t next = span.end < n ? spans[span.end].end : n;
         text_print(&text, "    { %" PRId32 ", %" PRId32 ", %" PRId32 " },\n",
                    span.first, span.end, next);
     }

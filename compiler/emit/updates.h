@@ -21,8 +21,6 @@ typedef struct StepSpan {
     int32_t first, end;
 } StepSpan;
 
-/* The steps that may be called before all of step i's units are made, its own among them. */
-StepSpan update_span(const Program *program, int32_t i);
 /* Of each constant, by its number, from its first use to its last; equal: it is not used. */
 StepSpan *update_uses(const Program *program);
 

@@ -35,6 +35,5 @@ int64_t value_length(const Tensor *tensor)
 
 bool value_by_row(const Emitter *emitter, const Tensor *tensor)
 {
-    const Step *step = program_pushed(emitter->program);
-    return step && step->operand[0].tensor == tensor;
+    return emitter->pushed && emitter->pushed->operand[0].tensor == tensor;
 }

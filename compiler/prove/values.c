@@ -7,6 +7,7 @@
 /* The model's inputs, or its results, and where the manifest has them. */
 typedef struct Values {
     Program *program;
+    const Step *pushed; /* takes an input row by row; or NULL */
     const Claim *claim;
     Loc loc;
     /* by tensor id: -1: no step touches it */
@@ -55,7 +56,7 @@ static void match_home(const Values *values, size_t i)
 static void match_value(const Values *values, size_t i)
 {
     const Tensor *tensor = values->tensor[i];
-    const Step *pushed = program_pushed(values->program);
+    const Step *pushed = values->pushed;
     const bool rows = pushed && pushed->operand[0].tensor == tensor;
     const bool in_arena = tensor->storage == STORE_ARENA;
     if (rows != (values->offset[i] == BY_ROWS))
@@ -87,6 +88,7 @@ void claim_match_values(Program *program, const Claim *claim,
     const Graph *graph = program->graph;
     Values values = {
         .program = program,
+        .pushed = program_pushed(program),
         .claim = claim,
         .loc = loc,
         .placed = placed,

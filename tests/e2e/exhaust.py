@@ -2,7 +2,7 @@
 """No file hangs the compiler or eats the memory: graphs of many nodes in every form, and small files that ask for much, each under a limit of
 CPU time and of memory. Both are the process's own, so that a busy machine fails nothing.
 
-    exhaust.py --inlay INLAY [--nodes N,N..] [--every N] [--slack FACTOR] [--sanitized]"""
+    exhaust.py --inlay INLAY [--nodes N,N..] [--compile N] [--every N] [--slack FACTOR] [--sanitized]"""
 import argparse
 import os
 import resource
@@ -31,9 +31,9 @@ def measured(command, error, sanitized):
     return p.returncode, usage.ru_utime + usage.ru_stime, peak * 1024
 
 
-def judge(t, o, name, path, seconds, memory, statuses):
+def judge(t, o, name, path, seconds, memory, statuses, command=('analyze',)):
     with open(path + '.err', 'w+') as error:
-        status, cpu, peak = measured([o.inlay, 'analyze', path], error, o.sanitized)
+        status, cpu, peak = measured([o.inlay, *command, path], error, o.sanitized)
         error.seek(0)
         text = error.read()[-500:]
     said = 'status %d, %.2f s of CPU (limit %.2f), %.1f MiB (limit %.1f)\n%s' % (status, cpu, seconds * o.slack, peak / MIB, memory / MIB, text)
@@ -46,13 +46,20 @@ def script(name):
     return os.path.join(os.path.dirname(os.path.abspath(worst.__file__)), name)
 
 
+def graph(t, o, work, form, nodes, command, text=0):
+    """text: bytes a node of what is written, which is held until it is whole."""
+    path = os.path.join(work, '%s_%d.onnx' % (form, nodes))
+    subprocess.run([sys.executable, script('worst.py'), form, str(nodes), path], check=True)
+    judge(t, o, '%s: %s of %d' % (command[0], form, nodes), path, 1 + 50e-6 * nodes, (32 * MIB + 3200 * nodes) * worst.weight(form) + text * nodes, {0}, command)
+    os.remove(path)
+
+
 def graphs(t, o, work):
     for nodes in [int(n) for n in o.nodes.split(',') if n]:
         for form in worst.FORMS:
-            path = os.path.join(work, '%s_%d.onnx' % (form, nodes))
-            subprocess.run([sys.executable, script('worst.py'), form, str(nodes), path], check=True)
-            judge(t, o, '%s of %d' % (form, nodes), path, 1 + 50e-6 * nodes, (32 * MIB + 3200 * nodes) * worst.weight(form), {0})
-            os.remove(path)
+            graph(t, o, work, form, nodes, ['analyze'])
+    if o.compile:       # as many results and constants as steps
+        graph(t, o, work, 'fan_out', o.compile, ['compile', '-q', '-o', os.path.join(work, 'out')], 7000)
 
 
 def hostile(t, o, work):
@@ -66,6 +73,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
     p.add_argument('--nodes', default='500,3000')
+    p.add_argument('--compile', type=int, default=0, help='nodes of a graph that becomes C as well')
     p.add_argument('--every', type=int, default=5)
     p.add_argument('--slack', type=float, default=3, help='times the CPU time that is promised')
     p.add_argument('--sanitized', action='store_true', help='memory is not judged: shadow and quarantine are the sanitizer\'s')
