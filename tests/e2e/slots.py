@@ -57,7 +57,7 @@ class Device:
             return False
         with open(os.path.join(self.work, 'verify.h'), 'w') as f:
             f.write(self.verify)
-        flags = host.STRICT + host.sanitizers() + ['-O2', '-I.'] + list(options)
+        flags = host.STRICT + host.SANITIZERS + ['-O2', '-I.'] + list(options)
         files = [os.path.join(self.out, 'examples', 'device', 'linux.c')] + host.sources(self.out) + ['-lm'] + list(libraries)
         status, text = host.run(['gcc'] + flags + ['-I', os.path.join(self.out, 'src'), '-o', 'device'] + files, self.work)
         return self.t.ok('the device compiles', status == 0, text)

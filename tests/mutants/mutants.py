@@ -21,7 +21,7 @@ import tap
 import tree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FLAGS = ['-Og', '-w', '-std=c99', '-fsanitize=float-cast-overflow']
+FLAGS = ['-Og', '-w', '-std=c99', '-fsanitize=float-cast-overflow'] + host.SANITIZERS
 LEVELS = ['stream', 'stream', 'stream', 'overlap', 'order', 'simple']
 PLACES = {'simple': 1, 'order': 2, 'overlap': 3, 'stream': 4}     # of PlanLevel
 # Work that is not worth waiting for, and is no fault: bytes of one run, multiplications.
@@ -146,16 +146,15 @@ def write_table(work, mans):
 
 
 def build(o, work, mans):
-    compiler = [o.cc] + FLAGS + host.sanitizers(o.cc)
     write_table(work, mans)
     sources = [os.path.relpath(f, work) for n in mans for f in host.sources(os.path.join(work, 'out-' + n))]
     if not os.path.exists(o.driver):
-        status, text = host.run(compiler + ['-std=gnu11', '-c', os.path.join(HERE, 'drive.c'), '-o', o.driver])
+        status, text = host.run([o.cc] + FLAGS + ['-std=gnu11', '-c', os.path.join(HERE, 'drive.c'), '-o', o.driver])
         if not status:
-            status, text = host.run(compiler + ['-std=gnu11', '-c', os.path.join(HERE, 'fill.c'), '-o', o.driver.replace('drive', 'fill')])
+            status, text = host.run([o.cc] + FLAGS + ['-std=gnu11', '-c', os.path.join(HERE, 'fill.c'), '-o', o.driver.replace('drive', 'fill')])
         if status:
             return text
-    status, text = host.run(compiler + ['-I', HERE, '-I', '.', '-o', 'drive', 'table.c', o.driver, o.driver.replace('drive', 'fill')] + sources + ['-lm'], work, limit=1200)
+    status, text = host.run([o.cc] + FLAGS + ['-I', HERE, '-I', '.', '-o', 'drive', 'table.c', o.driver, o.driver.replace('drive', 'fill')] + sources + ['-lm'], work, limit=1200)
     return text or 'the C compiler ended with %d' % status if status else ''
 
 

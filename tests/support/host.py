@@ -12,6 +12,9 @@ import tempfile
 import onnx
 
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Wdouble-promotion', '-Werror']
+# What they find ends the program. AddressSanitizer sees null pointers and what lies beyond an object by itself; UBSan's
+# checks of the same double the time that a tile takes to compile, and so do variables for the debugger beside lines.
+SANITIZERS = ['-fsanitize=address,undefined', '-fno-sanitize=null,object-size', '-fno-sanitize-recover=all', '-g1']
 DOCUMENTED = {0, 1, 64, 65, 66, 69, 70, 71, 73, 74, 78}
 
 MAIN = r'''/* Loads inN, runs the model in an arena full of rubbish between guard bytes, saves outN. */
@@ -155,14 +158,6 @@ class Work:
 
     def __exit__(self, *_):
         shutil.rmtree(self.path, ignore_errors=True)
-
-
-def sanitizers(compiler='gcc'):
-    """What they find ends the program. AddressSanitizer sees null pointers and what lies beyond an object by itself; UBSan's checks
-    of the same double the time that a tile takes to compile. Checks of addresses that are calls, and lines without variables for
-    the debugger, halve it again."""
-    flags = ['-fsanitize=address,undefined', '-fno-sanitize=null,object-size', '-fno-sanitize-recover=all', '-g1']
-    return flags + ([] if 'clang' in compiler else ['--param=asan-instrumentation-with-call-threshold=0'])
 
 
 def run(command, cwd=None, limit=300, env=None):

@@ -8,6 +8,7 @@ import host
 import onnx
 
 STRICT = host.STRICT + ['-O1', '-ffp-contract=off']
+SANITIZE = host.SANITIZERS + ['-ffp-contract=off']
 
 
 class Refused(RuntimeError):
@@ -29,8 +30,7 @@ def sanitizing(compiler='gcc'):
     with host.Work() as work:
         with open(os.path.join(work, 'x.c'), 'w') as f:
             f.write('int main(void) { return 0; }\n')
-        flags = host.sanitizers(compiler) + ['-ffp-contract=off']
-        return flags if host.run([compiler] + flags + ['x.c'], work)[0] == 0 else None
+        return SANITIZE if host.run([compiler] + SANITIZE + ['x.c'], work)[0] == 0 else None
 
 
 class Trial:
