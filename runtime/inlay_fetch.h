@@ -42,8 +42,8 @@ typedef struct inlay_pieces {
     const inlay_fetch *fetch; /* the largest constant comes first */
     int32_t fetches;
     int32_t pieces;
-    int32_t
-        units; /* of `run`; 0: those of the step, piece by piece all of them */
+    /* of `run`; 0: those of the step, piece by piece all of them */
+    int32_t units;
     int32_t operands; /* of `run`; the one behind them is the window */
     /* bytes from the window's first half to the second; 0: it has no halves */
     size_t half;

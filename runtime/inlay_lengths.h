@@ -35,8 +35,8 @@ typedef struct inlay_following {
 /* What of a step follows: entries from `first` on, up to those of the next step. */
 typedef struct inlay_follower {
     uint32_t first;
-    uint16_t
-        params; /* bytes of its parameters that are copied; 0: they are the same for all */
+    /* bytes of its parameters that are copied; 0: they are the same for all */
+    uint16_t params;
     uint16_t refs; /* operands that are copied, likewise */
 } inlay_follower;
 
@@ -57,8 +57,8 @@ typedef struct inlay_length {
 typedef struct inlay_lengths {
     const inlay_length *length;
     const inlay_column *column;
-    const uint8_t
-        *variant_of; /* of each combination; NULL: all are of the first */
+    /* of each combination; NULL: all are of the first */
+    const uint8_t *variant_of;
     const inlay_variant *variant;
     int32_t lengths, columns;
 } inlay_lengths;

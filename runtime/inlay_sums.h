@@ -40,8 +40,8 @@ typedef struct inlay_sum {
     int32_t kind; /* INLAY_SUM_... */
     int32_t size; /* bytes of an element */
     int32_t rows;
-    int32_t
-        by_row; /* unit u writes row u; 0: all rows are there after the last unit */
+    /* unit u writes row u; 0: all rows are there after the last unit */
+    int32_t by_row;
     size_t row; /* bytes of a row */
     size_t pitch,
         part; /* `part` bytes of every `pitch` are its own; part 0: the row */

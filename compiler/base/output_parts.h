@@ -26,8 +26,8 @@ typedef struct Entry {
 struct Output {
     Arena *arena;
     const char *dir; /* as the user wrote it, for messages */
-    const char *
-        base; /* the target in folder `parent`: a name, behind folders to be made */
+    /* the target in folder `parent`: a name, behind folders to be made */
+    const char *base;
     int parent, build, target; /* descriptors; target -1: it did not exist */
     int listed; /* a folder that is being listed: a failure meanwhile closes it; or -1 */
     char *hidden;  /* name of the build folder */

@@ -11,8 +11,8 @@ typedef struct FileValues {
     DType dtype;
     Shape shape;
     void *at;
-    bool
-        any_type; /* converted to what is wanted; else only widths may differ */
+    /* converted to what is wanted; else only widths may differ */
+    bool any_type;
     double scale; /* for floats: times this; 0: as they are */
 } FileValues;
 

@@ -44,11 +44,11 @@ typedef struct OptionRow {
 /* What holds between two options of a command; NULL: of every command that has both. */
 typedef struct OptionRule {
     const char *command, *option;
-    const char
-        *other; /* "first|second": one of two will do; `value` is the first's */
+    /* "first|second": one of two will do; `value` is the first's */
+    const char *other;
     enum { RULE_NEEDS, RULE_EXCLUDES } kind;
-    const char
-        *value; /* of the other, a choice, or some: "blob|stream"; NULL: any */
+    /* of the other, a choice, or some: "blob|stream"; NULL: any */
+    const char *value;
 } OptionRule;
 
 const Command *command_rows(int *count);

@@ -19,8 +19,8 @@ typedef struct Parser {
     bool *given; /* by row */
     const char **operand;
     int operands; /* the command's own name is the first of them in the text, but not here */
-    Options
-        *part; /* what is of one model: before the first operand, behind each */
+    /* what is of one model: before the first operand, behind each */
+    Options *part;
     const Command *command, *asked; /* asked: by --help or --version */
 } Parser;
 

@@ -15,8 +15,8 @@
 /* A value that the archive has, and when it is complete. */
 typedef struct Check {
     const Tensor *tensor; /* as the steps have it */
-    const Tensor
-        *named; /* as the model has it: the same, or what it was turned from */
+    /* as the model has it: the same, or what it was turned from */
+    const Tensor *named;
     const NpzMember *member;
     int32_t writer; /* the step that writes it last */
     int32_t due;    /* the step before which it is compared */

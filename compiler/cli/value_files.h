@@ -10,8 +10,8 @@
 /* A tensor whose values may be several, one behind the other along an axis: a signal in steps. */
 typedef struct Series {
     int axis; /* -1: it has its own size */
-    int64_t
-        times; /* how often the tensor; found where a file says it, kept for made values */
+    /* how often the tensor; found where a file says it, kept for made values */
+    int64_t times;
 } Series;
 
 /* What values are wanted for. */

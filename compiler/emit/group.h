@@ -29,8 +29,8 @@ typedef struct Group {
     VEC(GroupModel) model;
     VEC(uint64_t) together; /* models that are alive at once, as bits */
     int64_t arena_size, arena_align;
-    int64_t
-        lower_bound; /* of arena_size: no places of these arenas take less */
+    /* of arena_size: no places of these arenas take less */
+    int64_t lower_bound;
     RuntimeUse use;
     KnownWeights known;
 } Group;

@@ -17,8 +17,8 @@ typedef struct Finder {
     const Program *program;
     Arena *arena;
     VEC(Touch) touch;
-    int32_t *
-        leader; /* of each step: another of its island; its own: none before it */
+    /* of each step: another of its island; its own: none before it */
+    int32_t *leader;
 } Finder;
 
 /* A value that steps make or read, not a constant and no scratch. */

@@ -17,8 +17,8 @@ typedef struct Link {
     Node *node;
     const Later *makes;  /* its result, if that is a constant of its own */
     const Recipe **from; /* of each operand; NULL: left out */
-    int *
-        link; /* of each operand: number of the node before that makes it, -1: none */
+    /* of each operand: number of the node before that makes it, -1: none */
+    int *link;
     int8_t (*axis)[CUT_AXES]; /* of each operand: cut_axis() */
 } Link;
 

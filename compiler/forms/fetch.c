@@ -177,8 +177,8 @@ typedef struct Cut {
     ChannelRule rule;
     void *params; /* those that rule.count is in */
     int64_t all;  /* bytes of a window with all constants */
-    int64_t
-        block; /* of one with those of the least channels; 0: it cannot be cut */
+    /* of one with those of the least channels; 0: it cannot be cut */
+    int64_t block;
     int64_t most; /* of its constants, and which operand that is */
     int operand;
 } Cut;

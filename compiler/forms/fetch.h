@@ -10,8 +10,8 @@
 typedef struct FetchOptions {
     int64_t window;   /* bytes that a step's window has at most */
     int64_t resident; /* bytes of constants that stay where pointers reach */
-    bool
-        whole; /* steps are not to be made unit by unit, which would read them again */
+    /* steps are not to be made unit by unit, which would read them again */
+    bool whole;
     /* only constants that are coded (forms/coded.h) are fetched; what fits no window is not coded,
      * whatever `resident` is */
     bool coded;

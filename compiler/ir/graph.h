@@ -48,9 +48,9 @@ typedef struct Sequence {
 /* A size that is the sum of others. */
 typedef struct JoinedSize {
     int n;
-    const int64_t
-        *part; /* [n]: a size, or -1 - the number of one known at run time */
-    int id;    /* its own number */
+    /* [n]: a size, or -1 - the number of one known at run time */
+    const int64_t *part;
+    int id; /* its own number */
 } JoinedSize;
 
 /* A size known only at run time. */
@@ -93,8 +93,8 @@ struct Tensor {
     const Tensor *turned_of;
     const int *turn;
     Node *producer; /* NULL: graph input, constant */
-    const Node *
-        folded; /* a constant: the node that it was computed of, dead; NULL: of none */
+    /* a constant: the node that it was computed of, dead; NULL: of none */
+    const Node *folded;
     Use *use; /* the live nodes that read it */
     int uses; /* their number + 1 for each graph output */
     /* bit i: dimension i is a bound, the real one is known when it runs */
@@ -212,8 +212,8 @@ typedef struct Signal {
     int axis;
     int64_t hop;    /* steps of a run */
     int64_t window; /* steps of the model's own input; set by pass_stream() */
-    bool
-        endless; /* the signal goes on where a window ends: nothing is padded there */
+    /* the signal goes on where a window ends: nothing is padded there */
+    bool endless;
 } Signal;
 
 struct Graph {
@@ -235,9 +235,8 @@ struct Graph {
     const char *producer; /* producer_name of the model, for reports */
     bool dead; /* a body that was expanded or copied: its nodes count no more */
     void (*infer)(
-        Graph *
-            g); /* of the root, while types and shapes are inferred: a subgraph, and a
-                                new node */
+        /* of the root, while types and shapes are inferred: a subgraph, and a new node */
+        Graph *g);
     void (*infer_node)(Node *n);
     int next_id; /* of the root: ids of tensors */
     /* of the root: names of results that are computed when it runs, though they could be before;
@@ -263,8 +262,8 @@ struct Graph {
      * each result by how many steps of the first signal it lags behind the newest one */
     int64_t signal_runs;
     const int64_t *signal_delay;
-    int64_t
-        signal_given; /* hops that a run of this process has; set by cli/hops.c */
+    /* hops that a run of this process has; set by cli/hops.c */
+    int64_t signal_given;
 };
 
 Graph *graph_new(Arena *arena, Store *store, const char *file, Graph *parent);

@@ -168,8 +168,8 @@ typedef struct Settler {
     Lengths *lengths;
     Variant *variant;
     Map seen; /* columns by their texts */
-    int32_t
-        *place; /* of each combination in the variant; -1: it is not in it */
+    /* of each combination in the variant; -1: it is not in it */
+    int32_t *place;
     int64_t *value; /* of each member, of the number under way */
     size_t number;  /* its place in Variant.numbers */
 } Settler;

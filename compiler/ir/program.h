@@ -121,8 +121,8 @@ typedef struct StreamUse {
     bool coded;     /* they are decoded into windows, not read */
     int64_t window; /* bytes of the largest; 0: weights are not streamed */
     int64_t asked, resident; /* what was asked for */
-    const int64_t
-        *room; /* of each step as lowered, a window; NULL: `asked` for all */
+    /* of each step as lowered, a window; NULL: `asked` for all */
+    const int64_t *room;
     int64_t traffic; /* bytes read in a run that goes through each step once */
     int64_t kept;    /* bytes of constants that are resident by choice */
     bool whole;      /* so was that each step is one unit */
@@ -249,8 +249,8 @@ typedef struct WeightSlot {
 
 /* What the model takes when it is compiled with other options: of a plan that was made. */
 typedef struct Alternative {
-    const char *
-        options; /* to be given besides, as words of a shell; text of the model in them */
+    /* to be given besides, as words of a shell; text of the model in them */
+    const char *options;
     int64_t arena, ram; /* bytes; of RAM as program_ram() counts them */
     int64_t macs;
 } Alternative;

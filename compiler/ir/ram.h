@@ -6,14 +6,14 @@
 #include "ir/program.h"
 
 typedef struct RamUse {
-    int64_t
-        arena; /* what changes from step to step, scratch and counters included */
+    /* what changes from step to step, scratch and counters included */
+    int64_t arena;
     int64_t values; /* inputs and results that lie with the caller */
-    int64_t
-        stack; /* of a run at most; -1: not known for this family or one of its kernels */
+    /* of a run at most; -1: not known for this family or one of its kernels */
+    int64_t stack;
     int64_t total; /* all of these, without a stack that is not known */
-    const char
-        *how; /* compiler and levels of optimization that the stack is of */
+    /* compiler and levels of optimization that the stack is of */
+    const char *how;
 } RamUse;
 
 RamUse program_ram(const Program *program);

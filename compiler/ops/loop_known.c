@@ -102,8 +102,8 @@ void loop_take_out_constant(Node *node, Graph *body)
 /* The part of a body that its condition is computed of. */
 typedef struct Counting {
     Node *node;
-    Graph *
-        part; /* inputs as the body's; outputs: the condition, then the counters' next values */
+    /* inputs as the body's; outputs: the condition, then the counters' next values */
+    Graph *part;
     int carried;
     int nodes;
     bool *counter; /* [carried]: it is read */

@@ -24,8 +24,8 @@ struct Lower {
      * rows */
     bool for_speed;
     bool any_rows; /* one row of a product is taken as many are */
-    int64_t
-        window; /* bytes that weights are read through; 0: pointers reach them */
+    /* bytes that weights are read through; 0: pointers reach them */
+    int64_t window;
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */

@@ -13,8 +13,8 @@ typedef struct LowerOptions {
     bool for_speed;
     /* weights of products are packed in the same way for one row as for many */
     bool any_rows;
-    int64_t
-        window; /* bytes that weights are read through; 0: pointers reach them */
+    /* bytes that weights are read through; 0: pointers reach them */
+    int64_t window;
 } LowerOptions;
 
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their

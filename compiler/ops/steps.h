@@ -22,9 +22,9 @@ struct Stepping {
     int64_t reach; /* 1: a step by itself */
     int64_t stride;
     int64_t before; /* padding in front; negative: steps left out */
-    int64_t
-        parts; /* more than 1: a step becomes so many; reach and stride are 1 */
-    bool all;  /* each operand has that axis */
+    /* more than 1: a step becomes so many; reach and stride are 1 */
+    int64_t parts;
+    bool all; /* each operand has that axis */
     StepsForm form;
 };
 

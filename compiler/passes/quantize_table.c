@@ -12,8 +12,8 @@ enum { MOST_NODES = 64, ENTRIES = 256 };
 /* The nodes of a chain, its end first, and the bytes that it begins with. */
 typedef struct Chain {
     Node *node[MOST_NODES];
-    Tensor
-        *made[MOST_NODES]; /* the node's result for all bytes; NULL: not yet */
+    /* the node's result for all bytes; NULL: not yet */
+    Tensor *made[MOST_NODES];
     int n;
     Tensor *root;
     bool deep; /* it goes through tables that were made before */

@@ -18,8 +18,8 @@ typedef struct Options {
     int models;
     const char **concurrent; /* names of models, commas between */
     const char *baseline;    /* check: what it printed before */
-    const char
-        *topic; /* help: a command; explain: a status, a message; NULL: all */
+    /* help: a command; explain: a status, a message; NULL: all */
+    const char *topic;
     const char *output; /* -o DIR */
     const char *name;   /* C identifier, lower case */
     const char *cache;
@@ -60,8 +60,8 @@ typedef struct Options {
     const long long *max_weights;
     const long long *max_ram;
     const long long *arena_limit;
-    const long long
-        *window; /* of weights that are streamed; NULL: they are not */
+    /* of weights that are streamed; NULL: they are not */
+    const long long *window;
     const long long *resident;
     int code_weights;
     const long long *capacity;

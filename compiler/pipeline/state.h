@@ -47,14 +47,14 @@ typedef struct CompileCalls {
 struct Compile {
     const CompileCalls *call;
     const Options *options;
-    Group
-        *group; /* of several models of one folder; NULL: it is the only one */
+    /* of several models of one folder; NULL: it is the only one */
+    Group *group;
     Arena arena;
     Store store;
     Stage next;   /* the stages before this one are done */
     Graph *graph; /* from STAGE_READ on */
-    const Graph *
-        whole; /* --from: the model before it was cut; NULL: its shapes are not known */
+    /* --from: the model before it was cut; NULL: its shapes are not known */
+    const Graph *whole;
     /* --shape, and what was settled besides; NULL: nothing was */
     const char **shape;
     Program *program; /* from STAGE_LOWER on */

@@ -25,8 +25,8 @@ typedef struct Edge {
     int32_t from, to;
     int32_t strip; /* 1 + its place in Finder.strip; 0: a step or a stream */
     bool exact, grown; /* grown: settled since the last look for a path */
-    bool
-        bounded; /* walked: its bytes are the least that its pool may come to */
+    /* walked: its bytes are the least that its pool may come to */
+    bool bounded;
     int64_t bytes; /* peak of the edge; a lower bound until it is exact */
     int64_t cost;
     Stream *stream;
@@ -63,10 +63,10 @@ typedef struct Finder {
     int64_t walking; /* unit visits that are left */
     int64_t looking; /* edges that may yet be looked at in search of a path */
     int64_t most;    /* peaks beyond it are of no use */
-    bool
-        seeking; /* paths of few edges that are not settled, whatever they cost */
-    int64_t
-        floor; /* then: no path has a lower peak, and none is better for it */
+    /* paths of few edges that are not settled are sought, whatever they cost; then no path has a
+     * peak below the floor, and none is better for it */
+    bool seeking;
+    int64_t floor;
     Strips strips;
     WalkedKeys keys;    /* where walks are remembered */
     Best *best;         /* of places */

@@ -22,8 +22,8 @@ typedef struct Port {
 typedef struct Lane { /* a step */
     const Step *step;
     int32_t units, made;
-    int32_t
-        called; /* units that were made when its call began: those behind it belong to it */
+    /* units that were made when its call began: those behind it belong to it */
+    int32_t called;
     /* units that are made one after the other, where there are so many left */
     int32_t burst;
     /* its operands, scratch left out: port[port .. port + ports - 1] */

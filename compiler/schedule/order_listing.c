@@ -17,8 +17,8 @@ typedef struct Lister {
     int32_t *goal;    /* by step: the first of the model's results behind it */
     int64_t *made;    /* by step: bytes */
     int32_t *waiting; /* by step: how many it waits for; -1: it is listed */
-    int32_t
-        *since; /* by step: how many were listed when it had to wait no more */
+    /* by step: how many were listed when it had to wait no more */
+    int32_t *since;
 } Lister;
 
 /* ---- what a step is ---- */

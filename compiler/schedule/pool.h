@@ -24,8 +24,8 @@ typedef struct Deal {
     Arena *arena;
     const Items *all;
     const Stream *stream;
-    int32_t *
-        ring_of; /* by item of the stream's touches, from `least` on; -1: it stays a ring */
+    /* by item of the stream's touches, from `least` on; -1: it stays a ring */
+    int32_t *ring_of;
     int32_t least; /* number of an item */
     int32_t *base; /* by ring: its first row in `row`; -1: it stays a ring */
     Row *row;

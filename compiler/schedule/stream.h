@@ -34,8 +34,8 @@ typedef struct Ring {
     int32_t host;
     /* where its rows lie in the pool of the stream (deal.h); NULL: one after the other */
     const RowSlots *slots;
-    bool
-        over; /* some lie over rows that they are made of: the kernel's tiles may not grow */
+    /* some lie over rows that they are made of: the kernel's tiles may not grow */
+    bool over;
 } Ring;
 
 typedef struct Stream {
@@ -49,8 +49,8 @@ typedef struct Stream {
     /* under - over >= distance, walked forward; over - under >= distance, backward */
     int64_t distance;
     int64_t bytes; /* rings, the largest scratch, and row counters */
-    int64_t
-        least; /* the same, where no layout of its pool takes less (deal.h) */
+    /* the same, where no layout of its pool takes less (deal.h) */
+    int64_t least;
     int64_t scratch; /* the largest scratch of a step */
     /* an item that it makes, `lead` bytes behind whose begin the pool of its rings begins, where
      * its last rows come to lie; -1: none */
@@ -59,8 +59,8 @@ typedef struct Stream {
     /* the walk stopped: bytes, less what lying over the input can save, would be more than
      * `most` */
     bool beyond;
-    struct Stream
-        *other; /* the same steps in the other direction; NULL: not known */
+    /* the same steps in the other direction; NULL: not known */
+    struct Stream *other;
 } Stream;
 
 /* Can the step be made unit by unit? */

@@ -50,8 +50,8 @@ typedef struct inlay_dw {
     const float *q;
     int32_t origin;
 #ifdef INLAY_ROW_SLOTS
-    const uint16_t
-        *slots; /* of the rows of x, in units of so many floats; NULL: a ring */
+    /* of the rows of x, in units of so many floats; NULL: a ring */
+    const uint16_t *slots;
     size_t unit;
 #endif
 } inlay_dw;

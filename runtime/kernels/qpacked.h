@@ -21,8 +21,8 @@ typedef struct inlay_qpacked_params {
     int32_t lo;   /* its least and largest number */
     int32_t hi;
     int32_t scales; /* 1, or one for each channel */
-    int32_t
-        gather; /* pixels that scratch holds the windows of; 0: there is none */
+    /* pixels that scratch holds the windows of; 0: there is none */
+    int32_t gather;
     /* weights are packed as halves, and scratch holds so many widened windows instead, each in the
      * room of two; 0: they are not */
     int32_t wide;

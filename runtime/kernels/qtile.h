@@ -38,17 +38,17 @@ typedef struct inlay_qtile {
     int32_t channels;   /* that exist */
     int32_t begin, end; /* those that are made */
     const int32_t *bias;
-    const int32_t
-        *sums; /* of each channel's weights; NULL: zero is in the bias */
-    const int32_t *
-        zw; /* zero points of the weights, each channel's; NULL: all are `zw_all` */
+    /* of each channel's weights; NULL: zero is in the bias */
+    const int32_t *sums;
+    /* zero points of the weights, each channel's; NULL: all are `zw_all` */
+    const int32_t *zw;
     int32_t zw_all;
     inlay_qresult result;
     uint32_t *wide; /* room for widened windows; NULL: weights are no halves */
     int32_t deep;   /* 1: weights are packed in sixteens */
 #ifdef INLAY_ROW_SLOTS
-    const uint16_t
-        *slots; /* of the rows of x, in units of so many bytes; NULL: a ring */
+    /* of the rows of x, in units of so many bytes; NULL: a ring */
+    const uint16_t *slots;
     size_t unit;
 #endif
 } inlay_qtile;

@@ -52,8 +52,8 @@ struct inlay_tile {
     int32_t apart;        /* y overlaps nothing that other tiles need */
     const struct inlay_stored *narrow; /* tile_narrow.h: instead of weights */
 #ifdef INLAY_ROW_SLOTS
-    const uint16_t
-        *slots; /* of the rows of x, in units of so many floats; NULL: a ring */
+    /* of the rows of x, in units of so many floats; NULL: a ring */
+    const uint16_t *slots;
     size_t unit;
 #endif
 };

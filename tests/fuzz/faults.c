@@ -243,8 +243,8 @@ static void run(const Words *words, Outcome *o)
 typedef struct Case {
     const char *name;
     Words words;
-    Words
-        before; /* makes the output folder as it is found; none: there is none */
+    /* makes the output folder as it is found; none: there is none */
+    Words before;
 } Case;
 
 static int count_errors(const char *message)

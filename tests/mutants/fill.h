@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 typedef struct DrivenValue {
-    char
-        form; /* struct code of an element: f d e q i h b Q I H B ?, or x for others */
+    /* struct code of an element: f d e q i h b Q I H B ?, or x for others */
+    char form;
     size_t bytes; /* of the buffer, exactly */
     int rank;     /* of an output that has real dimensions; -1: it has none */
-    long
-        size; /* the longest dimension among the model's values: indices lie about it */
+    /* the longest dimension among the model's values: indices lie about it */
+    long size;
 } DrivenValue;
 
 /* What an input is filled with. */

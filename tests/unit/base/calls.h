@@ -160,8 +160,8 @@ typedef enum Call {
 static struct {
     int left[CALLS]; /* calls until one fails; negative: none */
     int error;
-    bool
-        dribble; /* reads and writes do at most three bytes, every other one is interrupted */
+    /* reads and writes do at most three bytes, every other one is interrupted */
+    bool dribble;
     unsigned tick;
 } fault;
 

@@ -7,8 +7,8 @@
 #include "kernels/window_plain.h"
 
 typedef struct Case {
-    inlay_window_params
-        p; /* channels last; describes the case for the row kernels as well */
+    /* channels last; describes the case for the row kernels as well */
+    inlay_window_params p;
     float *x, *want_max, *want_mean;
     int64_t *want_index;
     int x_rows, y_rows, c;
