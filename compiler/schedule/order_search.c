@@ -10,233 +10,29 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "schedule/order_set.h"
+#include "schedule/order_states.h"
 
 enum { DEFAULT_WORK = 1000000, MOST_BEAM = 256, BEAM_CHOICES = 8 };
-
-/* ---- states ---- */
-
-static Met *slot_of(Met *table, size_t room, uint64_t key)
-{
-    size_t at = key & (room - 1);
-    while (table[at].key && table[at].key != key)
-        at = (at + 1) & (room - 1);
-    return table + at;
-}
-
-static void grow_met(Search *search)
-{
-    const size_t room = search->met_room ? 2 * search->met_room : 256;
-    Met *table = NEW_ARRAY(search->arena, Met, room);
-    for (size_t i = 0; i < search->met_room; i++)
-        if (search->met[i].key)
-            *slot_of(table, room, search->met[i].key) = search->met[i];
-    search->met = table;
-    search->met_room = room;
-}
-
-/* The least peak by which that set was reached; equal keys count as equal sets. */
-static int64_t *met(Search *search, uint64_t key)
-{
-    if (!key)
-        key = 1;
-    if (2 * search->met_n >= search->met_room)
-        grow_met(search);
-    Met *m = slot_of(search->met, search->met_room, key);
-    if (!m->key) {
-        *m = (Met){ key, INT64_MAX };
-        search->met_n++;
-    }
-    return &m->peak;
-}
-
-static bool sooner(const Search *search, int32_t a, int32_t b)
-{
-    const State *x = search->state.at + a;
-    const State *y = search->state.at + b;
-    if (x->peak != y->peak)
-        return x->peak < y->peak;
-    if (x->count != y->count)
-        return x->count > y->count;
-    return a < b;
-}
-
-static void push(Search *search, int32_t state)
-{
-    VEC_PUSH(search->arena, &search->heap, state);
-    int32_t *heap = search->heap.at;
-    size_t i = search->heap.n - 1;
-    while (i) {
-        const size_t above = (i - 1) / 2;
-        const int32_t other = heap[above];
-        if (!sooner(search, heap[i], other))
-            break;
-        heap[above] = heap[i];
-        heap[i] = other;
-        i = above;
-    }
-}
-
-static int32_t pop(Search *search)
-{
-    int32_t *heap = search->heap.at;
-    const int32_t top = heap[0];
-    search->heap.n--;
-    const size_t n = search->heap.n;
-    const int32_t moved = heap[n];
-    size_t i = 0;
-    for (size_t k = 1; k < n; k = 2 * i + 1) {
-        if (k + 1 < n && sooner(search, heap[k + 1], heap[k]))
-            k++;
-        if (!sooner(search, heap[k], moved))
-            break;
-        heap[i] = heap[k];
-        i = k;
-    }
-    if (n)
-        heap[i] = moved;
-    return top;
-}
-
-/* The set at hand as a new open state, unless it was reached as well before; its number, or -1. */
-static int32_t add_state(Search *search, int32_t parent, int32_t step)
-{
-    if (search->peak >= search->limit)
-        return -1;
-    int64_t *least = met(search, search->key);
-    if (*least <= search->peak)
-        return -1;
-    *least = search->peak;
-    const State state = {
-        .key = search->key,
-        .live = search->live,
-        .peak = search->peak,
-        .parent = parent,
-        .step = step,
-        .count = search->n_path,
-    };
-    VEC_PUSH(search->arena, &search->state, state);
-    return (int32_t)search->state.n - 1;
-}
-
-/* The steps of state k, which was looked at, in the order in which they were taken; how many. */
-static int32_t path_of(const Search *search, int32_t k, int32_t *path)
-{
-    int32_t count = 0;
-    for (int32_t at = k; at >= 0; at = search->state.at[at].parent)
-        count += search->state.at[at].n_taken;
-    int32_t end = count;
-    for (int32_t at = k; at >= 0; at = search->state.at[at].parent) {
-        const State *st = search->state.at + at;
-        end -= st->n_taken;
-        memcpy(path + end, st->taken, (size_t)st->n_taken * sizeof *path);
-    }
-    return count;
-}
-
-/* Makes state k, which was looked at, the set at hand. */
-static void load(Search *search, int32_t k)
-{
-    const State *st = search->state.at + k;
-    const int32_t count = path_of(search, k, search->path);
-    for (int32_t i = 0; i < count; i++)
-        order_take(search, search->path[i]);
-    search->live = st->live;
-    search->peak = st->peak;
-}
-
-static void unload(Search *search)
-{
-    while (search->n_path)
-        order_take_back(search);
-}
-
-/* Makes state k the set at hand, and notes its steps. */
-static void enter(Search *search, int32_t k)
-{
-    State *st = search->state.at + k;
-    search->states++;
-    if (st->parent < 0) {
-        load(search, k);
-        return;
-    }
-    load(search, st->parent);
-    const int32_t from = search->n_path;
-    order_run(search, st->step, order_effect(search, st->step));
-    order_take_safe(search);
-    st->n_taken = search->n_path - from;
-    st->taken = arena_copy(search->arena, search->path + from,
-                           (size_t)st->n_taken * sizeof *search->path);
-}
-
-static bool cheaper(Effect x, Effect y)
-{
-    return x.during != y.during ? x.during < y.during : x.after < y.after;
-}
-
-/* The ready steps below the limit; of more than `most` those that need least. */
-static int32_t list_choices(Search *search, int32_t most)
-{
-    int32_t n = 0;
-    for (int32_t i = order_next_bit(search->ready, search->words, 0); i >= 0;
-         i = order_next_bit(search->ready, search->words, i + 1)) {
-        Choice c = { search->first + i,
-                     order_effect(search, search->first + i) };
-        c.effect.during = i64_max(c.effect.during, search->peak);
-        if (c.effect.during >= search->limit ||
-            (n == most && !cheaper(c.effect, search->choice[n - 1].effect)))
-            continue;
-        int32_t at = n < most ? n++ : n - 1;
-        for (; most < search->end - search->first && at > 0 &&
-               cheaper(c.effect, search->choice[at - 1].effect);
-             at--)
-            search->choice[at] = search->choice[at - 1];
-        search->choice[at] = c;
-    }
-    return n;
-}
-
-/* What follows from the set at hand, state k, by one step and what is safe after it. Calls found()
- * with each new state. */
-static void expand(Search *search, int32_t k, int32_t most,
-                   void (*found)(Search *, int32_t))
-{
-    const int64_t live = search->live;
-    const int64_t peak = search->peak;
-    const int32_t steps = search->n_path;
-    const int32_t n = list_choices(search, most);
-    for (int32_t i = 0; i < n && search->work > search->stop; i++) {
-        order_run(search, search->choice[i].step, search->choice[i].effect);
-        order_take_safe(search);
-        const int32_t made = add_state(search, k, search->choice[i].step);
-        if (made >= 0)
-            found(search, made);
-        while (search->n_path > steps)
-            order_take_back(search);
-        search->live = live;
-        search->peak = peak;
-    }
-}
 
 /* ---- a stretch ---- */
 
 static void keep_goal(Search *search, int32_t k, int32_t *order)
 {
-    enter(search, k);
-    unload(search);
+    order_enter(search, k);
+    order_leave(search);
     search->limit = search->state.at[k].peak;
-    path_of(search, k, order);
+    order_path(search, k, order);
 }
 
 /* Best first. False: the work was used up; true: the order is proved the best. */
 static bool seek(Search *search, int64_t *bound, int32_t *order)
 {
     while (search->heap.n) {
-        const int32_t k = pop(search);
+        const int32_t k = order_next_open(search);
         const State *st = search->state.at + k;
         if (st->peak >= search->limit)
             break;
-        if (*met(search, st->key) < st->peak)
+        if (*order_met(search, st->key) < st->peak)
             continue;
         *bound = i64_max(*bound, st->peak);
         if (st->count == search->end - search->first) {
@@ -244,13 +40,13 @@ static bool seek(Search *search, int64_t *bound, int32_t *order)
             return true;
         }
         if (search->work > search->stop) {
-            enter(search, k);
-            expand(search, k, search->end - search->first, push);
-            unload(search);
+            order_enter(search, k);
+            order_expand(search, k, search->end - search->first, order_open);
+            order_leave(search);
         }
         if (search->work > search->stop)
             continue;
-        push(search, k); /* the beam goes on from here */
+        order_open(search, k); /* the beam goes on from here */
         return false;
     }
     *bound = search->limit;
@@ -259,8 +55,8 @@ static bool seek(Search *search, int64_t *bound, int32_t *order)
 
 typedef struct Stretch {
     int32_t first, end; /* steps */
-    int64_t live, peak,
-        bound; /* bytes: before it; its peak, and the least that is proved */
+    /* bytes: before it; its peak, and the least that is proved */
+    int64_t live, peak, bound;
     bool moved;
 } Stretch;
 
@@ -303,9 +99,9 @@ static void collect(Search *search, int32_t state)
 static void expand_into(Search *search, int32_t k, Level *levels, int32_t width)
 {
     search->heap.n = 0;
-    enter(search, k);
-    expand(search, k, BEAM_CHOICES, collect);
-    unload(search);
+    order_enter(search, k);
+    order_expand(search, k, BEAM_CHOICES, collect);
+    order_leave(search);
     for (size_t i = 0; i < search->heap.n; i++)
         keep_best(search, levels, search->heap.at[i], width);
 }
@@ -380,28 +176,14 @@ static int64_t least_peak(const Search *search, int64_t live)
     return least;
 }
 
-static void add_root(Search *search)
-{
-    order_take_safe(search);
-    const int32_t root = add_state(search, -1, -1);
-    if (root >= 0) {
-        State *st = search->state.at + root;
-        st->n_taken = search->n_path;
-        st->taken = arena_copy(search->arena, search->path,
-                               (size_t)search->n_path * sizeof *search->path);
-        push(search, root);
-    }
-    unload(search);
-}
-
 /* An order of the stretch with a peak below its own, if there is one; none below `floor` is looked
  * for. */
 static void search_stretch(Search *search, Stretch *t, int64_t floor,
                            int64_t stop, int64_t stop_beam, int32_t *order)
 {
     const ArenaMark mark = arena_mark(search->arena);
-    const int64_t least =
-        i64_max(t->bound, floor); /* what stays below it is free */
+    /* what stays below it is free */
+    const int64_t least = i64_max(t->bound, floor);
     int64_t bound = least;
     if (least >= t->peak)
         return;
@@ -409,7 +191,7 @@ static void search_stretch(Search *search, Stretch *t, int64_t floor,
     search->end = t->end;
     search->limit = t->peak;
     order_open_stretch(search, t->live, least);
-    add_root(search);
+    order_add_root(search);
     search->stop = stop;
     if (!seek(search, &bound, order + t->first)) {
         search->stop = stop_beam;
@@ -429,16 +211,18 @@ static void search_stretch(Search *search, Stretch *t, int64_t floor,
 static int32_t last_before(const Search *search, int32_t s)
 {
     const OrderProblem *problem = search->p;
+    const int32_t end = problem->before_of[s + 1];
     int32_t last = -1;
-    for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1]; k++)
+    for (int32_t k = problem->before_of[s]; k < end; k++)
         last = (int32_t)i64_max(last, problem->before[k]);
     return last;
 }
 
 static int32_t first_after(const Search *search, int32_t s)
 {
+    const int32_t end = search->after_of[s + 1];
     int32_t first = search->p->steps;
-    for (int32_t k = search->after_of[s]; k < search->after_of[s + 1]; k++)
+    for (int32_t k = search->after_of[s]; k < end; k++)
         first = (int32_t)i64_min(first, search->after[k]);
     return first;
 }
@@ -511,21 +295,6 @@ static int64_t *peaks_as_given(Search *search, int64_t *live)
     return peak;
 }
 
-/* What is given counts as touched before the first step, what is kept as touched after the last. */
-static void rank_touches(Search *search)
-{
-    const OrderProblem *problem = search->p;
-    search->rank = NEW_ARRAY(search->arena, int32_t,
-                             problem->touch_of[problem->steps] + 1);
-    search->users = NEW_ARRAY(search->arena, int32_t, problem->items + 1);
-    for (int32_t i = 0; i < problem->items; i++)
-        search->users[i] = problem->given && problem->given[i];
-    for (int32_t k = 0; k < problem->touch_of[problem->steps]; k++)
-        search->rank[k] = search->users[problem->touch[k]]++;
-    for (int32_t i = 0; i < problem->items; i++)
-        search->users[i] += problem->kept && problem->kept[i];
-}
-
 typedef VEC(Stretch) Stretches;
 
 static Stretches find_stretches(Search *search)
@@ -567,14 +336,20 @@ static void search_stretches(Search *search, Stretches *all, int64_t work,
     int64_t floor = 0;
     qsort(all->at, all->n, sizeof *all->at, by_peak);
     search->work = work;
-    for (size_t i = 0; i < all->n && all->at[i].peak > floor; i++) {
-        search_stretch(search, all->at + i, floor, 0, -work, order);
-        floor = i64_max(floor, all->at[i].peak);
+    for (size_t i = 0; i < all->n; i++) {
+        Stretch *t = all->at + i;
+        if (t->peak <= floor)
+            break;
+        search_stretch(search, t, floor, 0, -work, order);
+        floor = i64_max(floor, t->peak);
     }
-    for (size_t i = 0; i < all->n && search->work > work / 2; i++)
-        search_stretch(search, all->at + i, 0,
-                       i64_max(work / 2, search->work - work / 8), search->work,
-                       order);
+    for (size_t i = 0; i < all->n; i++) {
+        const int64_t left = search->work;
+        if (left <= work / 2)
+            break;
+        const int64_t stop = i64_max(work / 2, left - work / 8);
+        search_stretch(search, all->at + i, 0, stop, left, order);
+    }
 }
 
 static Search search_new(Arena *arena, const OrderProblem *problem)
@@ -608,7 +383,7 @@ Order order_search(Arena *arena, const OrderProblem *problem, int64_t work)
     int32_t *step = NEW_ARRAY(arena, int32_t, n + 1);
     bool moved = false;
     list_after(&search);
-    rank_touches(&search);
+    order_rank_touches(&search);
     Stretches all = find_stretches(&search);
     Order order = { .given = highest(&all) };
     for (int32_t s = 0; s < n; s++)

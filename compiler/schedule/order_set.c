@@ -265,3 +265,20 @@ void order_open_stretch(Search *search, int64_t live, int64_t peak)
         open_step(search, s);
     }
 }
+
+void order_rank_touches(Search *search)
+{
+    const OrderProblem *problem = search->p;
+    const int32_t touches = problem->touch_of[problem->steps];
+    const int32_t items = problem->items;
+    int32_t *users = NEW_ARRAY(search->arena, int32_t, items + 1);
+    int32_t *rank = NEW_ARRAY(search->arena, int32_t, touches + 1);
+    for (int32_t i = 0; problem->given && i < items; i++)
+        users[i] = problem->given[i];
+    for (int32_t k = 0; k < touches; k++)
+        rank[k] = users[problem->touch[k]]++;
+    for (int32_t i = 0; problem->kept && i < items; i++)
+        users[i] += problem->kept[i];
+    search->users = users;
+    search->rank = rank;
+}

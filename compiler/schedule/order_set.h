@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the two halves of the order search share: the set of steps at hand, and what may follow it.
- */
+ * What the parts of the order search share: the set of steps at hand, and what may follow it. */
 #ifndef INLAY_SCHEDULE_ORDER_SET_H
 #define INLAY_SCHEDULE_ORDER_SET_H
 
@@ -62,6 +61,9 @@ typedef struct Search {
     int64_t states;
 } Search;
 
+/* Counts what touches each item, before all else. What is given counts as touched before the first
+ * step, what is kept as touched after the last. */
+void order_rank_touches(Search *search);
 void order_take(Search *search, int32_t s);
 void order_take_back(Search *search);
 Effect order_effect(Search *search, int32_t s);
