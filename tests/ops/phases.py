@@ -4,42 +4,18 @@ without the pass but for the last digits. What only looks like it stays.
 
     phases.py --inlay INLAY"""
 import argparse
-import os
-import random
-import struct
 
+import float_nets
 import host
 import onnx
 import tap
-import trial
 
-F, I64 = onnx.CODES['float32'], onnx.CODES['int64']
+I64 = onnx.CODES['int64']
 
 
-class Net:
-    """Grows node by node, of random weights."""
-
-    def __init__(self, seed):
-        self.random, self.nodes, self.weights = random.Random(seed), [], []
-
-    def constant(self, dtype, form, dims, values):
-        name = 'w%d' % len(self.weights)
-        self.weights.append(onnx.make_tensor(name, dtype, dims, struct.pack('<%d%s' % (len(values), form), *values)))
-        return name
-
-    def floats(self, *dims):
-        count = 1
-        for d in dims:
-            count *= d
-        return self.constant(F, 'f', dims, [self.random.uniform(-1, 1) for _ in range(count)])
-
+class Net(float_nets.Net):
     def ints(self, *values):
         return self.constant(I64, 'q', [len(values)], values)
-
-    def node(self, op, *ins, **attrs):
-        out = 't%d' % len(self.nodes)
-        self.nodes.append(onnx.make_node(op, ins, [out], **attrs))
-        return out
 
     def slice(self, x, axis, start, step):
         return self.node('Slice', x, self.ints(start), self.ints(2 ** 31 - 1), self.ints(axis), self.ints(step))
@@ -135,29 +111,8 @@ def along(n):
 LEFT = [other_order, twice, dilated, groups, read_again, odd, along]
 
 
-def made(inlay, case, work):
-    net = Net(case.__name__)
-    dims, y = case(net)
-    folder = os.path.join(work, 'test_data_set_0')
-    os.makedirs(folder)
-    count = dims[0] * dims[1] * dims[2] * dims[3]
-    x = struct.pack('<%df' % count, *(net.random.uniform(-1, 1) for _ in range(count)))
-    result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))      # of any shape
-    with open(os.path.join(work, 'model.onnx'), 'wb') as f:
-        f.write(onnx.make_model(net.nodes, [onnx.make_value('x', F, dims)], [result], net.weights))
-    with open(os.path.join(folder, 'input_0.pb'), 'wb') as f:
-        f.write(onnx.make_tensor('x', F, dims, x))
-    return trial.Trial(inlay, work)
-
-
 def kernels(model, *flags):
     return [step['kernel'] for step in model.analyze(*flags)['steps']]
-
-
-def differs(got, want):
-    a, b = ([v for v, in struct.iter_unpack('<f', raw)] for raw in (got[0][1], want[0][1]))
-    most = max(abs(v) for v in b)
-    return got[0][0] != want[0][0] or len(a) != len(b) or not all(abs(v - w) <= 1e-5 * most for v, w in zip(a, b))
 
 
 def main():
@@ -167,10 +122,10 @@ def main():
     t = tap.Tap()
     for case in TAKEN + LEFT:
         with host.Work() as work:
-            m = made(inlay, case, work)
+            m = float_nets.made(inlay, Net(case.__name__), case, work)
             same = kernels(m) == kernels(m, '--without=phases')
             t.ok(case.__name__ + ', its steps', same == (case in LEFT), kernels(m))
-            t.ok(case.__name__ + ', its answer', not differs(m.answer(), m.answer('--without=phases')))
+            t.ok(case.__name__ + ', its answer', not float_nets.differs(m.answer(), m.answer('--without=phases')))
     t.done()
 
 

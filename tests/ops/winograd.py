@@ -6,38 +6,16 @@ and through C; the plan is proved, with the manifest alone to say so. Where it d
 import argparse
 import json
 import os
-import random
-import struct
 
+import float_nets
 import host
-import onnx
 import tap
 import trial
 
-F = onnx.CODES['float32']
 SPEED = '--optimize=speed'
 
 
-class Net:
-    """Grows node by node, of random weights."""
-
-    def __init__(self, seed):
-        self.random, self.nodes, self.weights = random.Random(seed), [], []
-
-    def floats(self, *dims):
-        count = 1
-        for d in dims:
-            count *= d
-        name = 'w%d' % len(self.weights)
-        raw = struct.pack('<%df' % count, *(self.random.uniform(-1, 1) for _ in range(count)))
-        self.weights.append(onnx.make_tensor(name, F, dims, raw))
-        return name
-
-    def node(self, op, *ins, **attrs):
-        out = 't%d' % len(self.nodes)
-        self.nodes.append(onnx.make_node(op, ins, [out], **attrs))
-        return out
-
+class Net(float_nets.Net):
     def conv(self, x, ic, oc, k=3, pads=(1, 1, 1, 1), **attrs):
         weights = self.floats(oc, ic // attrs.get('group', 1), k, k)
         return self.node('Conv', x, weights, self.floats(oc), kernel_shape=[k, k], pads=list(pads), **attrs)
@@ -112,44 +90,22 @@ def one_pixel(n):
 LEFT = [strides, dilations, groups, few_channels, one_pixel]
 
 
-def made(inlay, case, work):
-    net = Net(case.__name__)
-    dims, y = case(net)
-    folder = os.path.join(work, 'test_data_set_0')
-    os.makedirs(folder)
-    count = dims[0] * dims[1] * dims[2] * dims[3]
-    x = struct.pack('<%df' % count, *(net.random.uniform(-1, 1) for _ in range(count)))
-    result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))      # of any shape
-    with open(os.path.join(work, 'model.onnx'), 'wb') as f:
-        f.write(onnx.make_model(net.nodes, [onnx.make_value('x', F, dims)], [result], net.weights))
-    with open(os.path.join(folder, 'input_0.pb'), 'wb') as f:
-        f.write(onnx.make_tensor('x', F, dims, x))
-    return trial.Trial(inlay, work)
-
-
 def kernels(manifest):
     return sum(step['kernel'].startswith('winograd') for step in manifest['steps'])
 
 
-def differs(got, want):
-    """By more than 1e-5 of the largest value?"""
-    a, b = ([v for v, in struct.iter_unpack('<f', raw)] for raw in (got[0][1], want[0][1]))
-    most = max(abs(v) for v in b)
-    return got[0][0] != want[0][0] or len(a) != len(b) or not all(abs(v - w) <= 1e-5 * most for v, w in zip(a, b))
-
-
 def taken(t, case, inlay):
     with host.Work() as work:
-        m = made(inlay, case, work)
+        m = float_nets.made(inlay, Net(case.__name__), case, work)
         want = m.answer()
-        wrong = 'inlay run' if differs(m.answer(SPEED), want) else ''
+        wrong = 'inlay run' if float_nets.differs(m.answer(SPEED), want) else ''
         if m.answer(SPEED, '--without=winograd') != want:
             wrong = wrong or '--without=winograd'
         c = m.compiled(work, SPEED)
         c.prove()
         trial.build(work, [c], flags=trial.STRICT + (case in SANITIZED and trial.sanitizing() or []))
         trial.execute(work)
-        if differs(c.results(), want):
+        if float_nets.differs(c.results(), want):
             wrong = wrong or 'C'
         t.ok(case.__name__, not wrong and kernels(c.manifest) >= 1 and 'winograd' in c.manifest['options'], wrong or 'no such kernel')
         t.ok(case.__name__ + ', without it', forbidden(m) == 0)
@@ -163,7 +119,7 @@ def forbidden(m):
 def limited(inlay):
     """A limit of weights or of the arena: how many kernels there are all the same."""
     with host.Work() as work:
-        m = made(inlay, plain, work)
+        m = float_nets.made(inlay, Net(plain.__name__), plain, work)
         return sum(kernels(m.compiled(work, SPEED, limit, name=name).manifest)
                    for name, limit in (('a', '--max-weights=1G'), ('b', '--max-arena=1G')))
 
@@ -171,7 +127,7 @@ def limited(inlay):
 def damaged(inlay):
     """A manifest that claims other steps, or other sizes of them, is refused."""
     with host.Work() as work:
-        m = made(inlay, plain, work)
+        m = float_nets.made(inlay, Net(plain.__name__), plain, work)
         c = m.compiled(work, SPEED)
         path = os.path.join(c.out, 'wrong.json')
         for wrong in (dict(c.manifest['options'], winograd=False), dict(c.manifest['options'], winograd=3)):
@@ -191,7 +147,7 @@ def main():
         taken(t, case, inlay)
     for case in LEFT:
         with host.Work() as work:
-            t.ok(case.__name__, kernels(made(inlay, case, work).analyze(SPEED)) == 0)
+            t.ok(case.__name__, kernels(float_nets.made(inlay, Net(case.__name__), case, work).analyze(SPEED)) == 0)
     t.ok('limits', limited(inlay) == 0)
     wrong = damaged(inlay)
     t.ok('a manifest that says otherwise', not wrong, wrong)

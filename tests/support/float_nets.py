@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small networks of random weights, one case each, and their answers compared but for the last digits."""
+import os
+import random
+import struct
+
+import onnx
+import trial
+
+F = onnx.CODES['float32']
+
+
+class Net:
+    """Grows node by node, of random weights."""
+
+    def __init__(self, seed):
+        self.random, self.nodes, self.weights = random.Random(seed), [], []
+
+    def constant(self, dtype, form, dims, values):
+        name = 'w%d' % len(self.weights)
+        self.weights.append(onnx.make_tensor(name, dtype, dims, struct.pack('<%d%s' % (len(values), form), *values)))
+        return name
+
+    def floats(self, *dims):
+        count = 1
+        for d in dims:
+            count *= d
+        return self.constant(F, 'f', dims, [self.random.uniform(-1, 1) for _ in range(count)])
+
+    def node(self, op, *ins, **attrs):
+        out = 't%d' % len(self.nodes)
+        self.nodes.append(onnx.make_node(op, ins, [out], **attrs))
+        return out
+
+
+def made(inlay, net, case, work):
+    """The model of case(net), which gives the dimensions of its input x and its result."""
+    dims, y = case(net)
+    folder = os.path.join(work, 'test_data_set_0')
+    os.makedirs(folder)
+    count = dims[0] * dims[1] * dims[2] * dims[3]
+    x = struct.pack('<%df' % count, *(net.random.uniform(-1, 1) for _ in range(count)))
+    result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))      # of any shape
+    with open(os.path.join(work, 'model.onnx'), 'wb') as f:
+        f.write(onnx.make_model(net.nodes, [onnx.make_value('x', F, dims)], [result], net.weights))
+    with open(os.path.join(folder, 'input_0.pb'), 'wb') as f:
+        f.write(onnx.make_tensor('x', F, dims, x))
+    return trial.Trial(inlay, work)
+
+
+def differs(got, want):
+    """By more than 1e-5 of the largest value?"""
+    a, b = ([v for v, in struct.iter_unpack('<f', raw)] for raw in (got[0][1], want[0][1]))
+    most = max(abs(v) for v in b)
+    return got[0][0] != want[0][0] or len(a) != len(b) or not all(abs(v - w) <= 1e-5 * most for v, w in zip(a, b))
