@@ -122,27 +122,36 @@ static bool calls_begin(const Repeat *repeat, const Walk *walk)
     return walk->order[walk->calls - 1] != first;
 }
 
-/* Did each step either make a part of its units, in calls that began meanwhile, or nothing? And did
- * those whose results leave make equal parts, so that they take turns as before? */
-static bool lanes_move(const Repeat *repeat, const Walk *walk)
+/* Did the steps whose results leave make equal parts, so that they take turns as before? Mostly
+ * the last one has not come to its turn. */
+static bool goals_move(const Repeat *repeat, const Walk *walk)
 {
     int64_t units = 0;
     int64_t made = 0;
-    for (size_t k = 0; k < walk->lane.n; k++) {
+    for (size_t i = walk->goal.n; i-- > 0;) {
+        const size_t k = (size_t)walk->goal.at[i];
         const Lane *lane = walk->lane.at + k;
-        const int32_t by = moved(repeat, walk, k);
-        if (by && is_done(lane))
-            return false;
-        if (by && lane->called < repeat->made[k])
-            return false;
-        if (!lane->last || is_done(lane))
+        if (is_done(lane))
             continue;
-        if (units && made * lane->units != by * units)
+        const int32_t by = moved(repeat, walk, k);
+        if (!by || (units && made * lane->units != by * units))
             return false;
         units = lane->units;
         made = by;
     }
     return made > 0;
+}
+
+/* Did each step either make a part of its units, in calls that began meanwhile, or nothing? */
+static bool lanes_move(const Repeat *repeat, const Walk *walk)
+{
+    for (size_t k = 0; k < walk->lane.n; k++) {
+        const Lane *lane = walk->lane.at + k;
+        const int32_t by = moved(repeat, walk, k);
+        if (by && (is_done(lane) || lane->called < repeat->made[k]))
+            return false;
+    }
+    return true;
 }
 
 /* How often the operand's need goes on to move like that, up to `times`. */
@@ -217,8 +226,9 @@ void repeat_goal(Repeat *repeat, Walk *walk, int64_t *budget)
         remember(repeat, walk, *budget, 1);
         return;
     }
-    if (calls_begin(repeat, walk) && lanes_move(repeat, walk) &&
-        find_shifts(repeat, walk) && needs_move(repeat, walk)) {
+    if (calls_begin(repeat, walk) && goals_move(repeat, walk) &&
+        lanes_move(repeat, walk) && find_shifts(repeat, walk) &&
+        needs_move(repeat, walk)) {
         const int64_t times = times_of_walk(repeat, walk, *budget);
         if (times > 0)
             list_again(repeat, walk, budget, times);

@@ -213,13 +213,29 @@ static int32_t unfinished(const Walk *walk, const Cell *c)
     return row;
 }
 
+static bool is_ring(const Cell *c)
+{
+    return is_inside(c) && !c->item->whole;
+}
+
 /* So many rows of an inner ring are alive at once. */
 static void keep_rows(Walk *walk, Cell *c, int32_t rows)
 {
     const int32_t more = (int32_t)i64_max(0, rows - c->keep);
-    if (is_inside(c) && !c->item->whole)
+    if (is_ring(c))
         walk->rings += more * c->item->row_bytes;
     c->keep += more;
+}
+
+/* Rows up to `top` of a ring are made; those of a guest take no room of their own. */
+static void note_made(Walk *walk, Cell *c, int32_t top)
+{
+    const int32_t from = (int32_t)i64_min(oldest(walk, c), unfinished(walk, c));
+    const int32_t rows = (int32_t)i64_max(1, top - from);
+    if (c->host < 0)
+        keep_rows(walk, c, rows);
+    else
+        c->keep = (int32_t)i64_max(c->keep, rows);
 }
 
 /* Rows up to `top` of a cell are made: in the place of its last host there are those, too, that are
@@ -289,17 +305,12 @@ static void note_rows(Walk *walk, const Lane *l)
         Cell *c = walk->cell.at + p->cell;
         const int32_t top =
             p->alike ? p->base + l->made + burst_of(l) : c->rows;
-        const int32_t from =
-            (int32_t)i64_min(oldest(walk, c), unfinished(walk, c));
-        const int32_t rows = (int32_t)i64_max(1, top - from);
         if (walk->hosted)
             note_guests(walk, l, p->cell, top);
-        if (c->host < 0) {
-            keep_rows(walk, c, rows);
-        } else {
-            c->keep = (int32_t)i64_max(c->keep, rows);
+        if (c->keep < top && is_ring(c))
+            note_made(walk, c, top);
+        if (c->host >= 0)
             note_both(walk, p->cell, top);
-        }
         if (walk->under >= 0 && last_host(walk, p->cell) == walk->over)
             note_distance(walk, l, c, top);
     }
@@ -328,20 +339,59 @@ static bool make(Walk *walk, int k)
     return true;
 }
 
-/* Of the steps whose results leave: the one that has made the smallest part. */
-static int next_goal(const Walk *walk)
+/* Has the one made a smaller part of its units than the other? */
+static bool is_behind(const Lane *one, const Lane *other)
 {
-    int best = -1;
+    return (int64_t)one->made * other->units <
+           (int64_t)other->made * one->units;
+}
+
+/* The goal that was taken last, as it was then; units 0: none was. */
+typedef struct Turn {
+    size_t goal;
+    Lane lane;
+} Turn;
+
+/* The next goal that has made as little as the last one had; the number of goals: there is none.
+ * No goal before it has: the last one was the first of those that had made least. */
+static size_t goal_in_turn(const Walk *walk, const Turn *turn)
+{
+    if (!turn->lane.units)
+        return walk->goal.n;
+    for (size_t i = turn->goal + 1; i < walk->goal.n; i++) {
+        const Lane *lane = walk->lane.at + walk->goal.at[i];
+        if (lane->made < lane->units && !is_behind(&turn->lane, lane))
+            return i;
+    }
+    return walk->goal.n;
+}
+
+/* The first of the goals that have made the smallest part; the number of goals: all are done. */
+static size_t least_goal(const Walk *walk)
+{
+    size_t best = walk->goal.n;
     for (size_t i = 0; i < walk->goal.n; i++) {
-        const int k = walk->goal.at[i];
-        const Lane *l = walk->lane.at + k;
-        if (l->made == l->units)
+        const Lane *lane = walk->lane.at + walk->goal.at[i];
+        if (lane->made == lane->units)
             continue;
-        if (best < 0 || (int64_t)l->made * walk->lane.at[best].units <
-                            (int64_t)walk->lane.at[best].made * l->units)
-            best = k;
+        if (best == walk->goal.n ||
+            is_behind(lane, walk->lane.at + walk->goal.at[best]))
+            best = i;
     }
     return best;
+}
+
+/* Of the steps whose results leave: the one that has made the smallest part. -1: all are done. */
+static int next_goal(const Walk *walk, Turn *turn)
+{
+    size_t goal = goal_in_turn(walk, turn);
+    if (goal == walk->goal.n)
+        goal = least_goal(walk);
+    if (goal == walk->goal.n)
+        return -1;
+    const int lane = walk->goal.at[goal];
+    *turn = (Turn){ goal, walk->lane.at[lane] };
+    return lane;
 }
 
 /* Makes the next unit of a goal, and what it needs. */
@@ -371,12 +421,13 @@ static bool make_goal(Walk *walk, int goal, int64_t *budget)
 static bool walk(Walk *w, int64_t *budget)
 {
     Repeat repeat = repeat_new(w);
-    int goal = next_goal(w);
+    Turn turn = { 0 };
+    int goal = next_goal(w, &turn);
     while (goal >= 0) {
         if (!make_goal(w, goal, budget))
             return false;
         repeat_goal(&repeat, w, budget);
-        goal = next_goal(w);
+        goal = next_goal(w, &turn);
     }
     return true;
 }
