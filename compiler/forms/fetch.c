@@ -429,23 +429,10 @@ static void make_whole(Step *step)
 
 static void add_window(const Fetcher *fetcher, Step *step, int64_t bytes)
 {
-    Graph *graph = fetcher->program->graph;
     const size_t n = (size_t)step->n_operand;
-    Tensor *tensor = graph_add_tensor(graph, NULL, DT_U8, shape_vector(bytes));
     Operand *operand = NEW_ARRAY(fetcher->arena, Operand, n + 1);
-    tensor->storage = STORE_ARENA;
-    tensor->slot = -1;
     memcpy(operand, step->operand, n * sizeof *operand);
-    operand[n] = (Operand){
-        .tensor = tensor,
-        .write = true,
-        .read = true,
-        .scratch = true,
-        .rows = 1,
-        .pixel = 1,
-        .row_bytes = bytes,
-        .rule = { .kind = ROWS_ALL },
-    };
+    operand[n] = operand_of_scratch(fetcher->program->graph, bytes);
     step->operand = operand;
     step->room = (int32_t)n + 1;
     step->n_operand++;

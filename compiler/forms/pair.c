@@ -120,23 +120,6 @@ int64_t pair_cost(const Step *step)
 
 /* ---- both as one ---- */
 
-static Operand scratch_of(Graph *graph, int64_t bytes)
-{
-    Tensor *t = graph_add_tensor(graph, NULL, DT_U8, shape_vector(bytes));
-    t->storage = STORE_ARENA;
-    t->slot = -1;
-    return (Operand){
-        .tensor = t,
-        .write = true,
-        .read = true,
-        .scratch = true,
-        .rows = 1,
-        .pixel = 1,
-        .row_bytes = bytes,
-        .rule = { .kind = ROWS_ALL },
-    };
-}
-
 static void join_operands(Arena *arena, Step *step, const Step *first,
                           const Step *second)
 {
@@ -185,7 +168,7 @@ static Step *join_steps(Arena *arena, const Program *program, const Step *first,
     join_operands(arena, step, first, second);
     read_by_chunks(step->operand + 1, *chunk.pixels);
     step->operand[step->n_operand - 1] =
-        scratch_of(program->graph, i64_mul(*chunk.pixels, chunk.bytes));
+        operand_of_scratch(program->graph, i64_mul(*chunk.pixels, chunk.bytes));
     return step;
 }
 

@@ -329,6 +329,23 @@ const char *step_name(const Step *s)
     return s->pushed ? "Input" : "Copy";
 }
 
+Operand operand_of_scratch(Graph *graph, int64_t bytes)
+{
+    Tensor *tensor = graph_add_tensor(graph, NULL, DT_U8, shape_vector(bytes));
+    tensor->storage = STORE_ARENA;
+    tensor->slot = -1;
+    return (Operand){
+        .tensor = tensor,
+        .write = true,
+        .read = true,
+        .scratch = true,
+        .rows = 1,
+        .pixel = 1,
+        .row_bytes = bytes,
+        .rule = { .kind = ROWS_ALL },
+    };
+}
+
 void program_place_states(const Program *program)
 {
     const Graph *graph = program->graph;

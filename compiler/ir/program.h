@@ -367,6 +367,8 @@ bool step_reverses(const Step *step);
 int32_t step_backward(const Step *step);
 /* What a step is called where no node says it. */
 const char *step_name(const Step *step);
+/* So many bytes that a step has for itself, whatever unit it makes. */
+Operand operand_of_scratch(Graph *graph, int64_t bytes);
 /* Results that are states lie where those do, once they have a place. */
 void program_place_states(const Program *program);
 /* Fills Operand.ref of all steps: the plan has set Tensor.offset, Operand.ring and strides. */

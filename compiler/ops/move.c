@@ -77,8 +77,7 @@ static bool turns_to_image(int rank, const int *perm)
     return true;
 }
 
-/* The other way round. */
-static bool turns_to_planes(int rank, const int *perm)
+bool turns_to_planes(int rank, const int *perm)
 {
     if (rank < 3 || perm[0] != 0 || perm[1] != rank - 1)
         return false;

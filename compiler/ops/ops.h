@@ -149,6 +149,8 @@ const char *op_left_out(const char *domain, const char *op_type);
 /* Checks operand counts and element type against the row; reports with error_at (all nodes are
  * checked before leaving). */
 bool op_check(const Node *node);
+/* Does the permutation of a Transpose put the channels, which are last, behind the batch? */
+bool turns_to_planes(int rank, const int *perm);
 /* Does a BatchNormalization, whose shapes are known, normalize by the batch it is given? */
 bool batchnorm_trains(const Node *node);
 /* Reports (error_at) each attribute that the operator of node->op does not have. Names that

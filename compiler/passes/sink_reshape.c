@@ -138,17 +138,6 @@ static Tensor *turn_inside(Graph *graph, Node *node, Tensor *x, const int *perm,
     return insert_transpose(graph, node, x, inner);
 }
 
-/* Is it the turn from channels last to channels first? */
-static bool is_to_first(int rank, const int *perm)
-{
-    if (rank < 3 || perm[0] != 0 || perm[1] != rank - 1)
-        return false;
-    for (int i = 2; i < rank; i++)
-        if (perm[i] != i - 1)
-            return false;
-    return true;
-}
-
 bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm)
 {
     Tensor *out = node->out[0];
@@ -163,7 +152,7 @@ bool sink_reshape(Graph *graph, Node *node, Tensor *x, const int *perm)
     sort_by_place(&split, order);
     const Shape made = arrange(&split, order, &out->shape, back);
     if (!in_order) {
-        if (!is_to_first(made.rank, back))
+        if (!turns_to_planes(made.rank, back))
             return false;
         x = turn_inside(graph, node, x, perm, &split, order);
     }

@@ -316,20 +316,6 @@ static Verdict search(Skyline *skyline)
 
 /* ---- orders and rounds ---- */
 
-typedef struct Ranked {
-    uint64_t key;
-    int32_t item;
-} Ranked;
-
-static int by_key(const void *a, const void *b)
-{
-    const Ranked *x = a;
-    const Ranked *y = b;
-    if (x->key != y->key)
-        return x->key > y->key ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
-}
-
 static int bits_above(uint64_t x, int bits)
 {
     int shift = 0;
@@ -364,7 +350,7 @@ static void rank_items(Skyline *skyline, int order, bool vary, uint64_t *state)
         ranked[i] = (Ranked){ vary ? key * (231 + x % 51) : key, i };
     }
     if (skyline->n)
-        qsort(ranked, (size_t)skyline->n, sizeof *ranked, by_key);
+        qsort(ranked, (size_t)skyline->n, sizeof *ranked, place_by_key);
     for (int i = 0; i < skyline->n; i++)
         skyline->rank[ranked[i].item] = i;
     arena_release(skyline->arena, mark);

@@ -223,15 +223,15 @@ static void place_one(Many *many, int32_t i)
 
 /* ---- all of them ---- */
 
-typedef struct Ranked {
+typedef struct Timed {
     int32_t time, item;
     int64_t size;
-} Ranked;
+} Timed;
 
 static int by_time(const void *a, const void *b)
 {
-    const Ranked *x = a;
-    const Ranked *y = b;
+    const Timed *x = a;
+    const Timed *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     if (x->size != y->size)
@@ -241,12 +241,12 @@ static int by_time(const void *a, const void *b)
     return 0;
 }
 
-static Ranked *rank(const Many *many, const int32_t *time)
+static Timed *rank(const Many *many, const int32_t *time)
 {
     const Problem *problem = many->p;
-    Ranked *ranked = NEW_ARRAY(many->a, Ranked, problem->n + 1);
+    Timed *ranked = NEW_ARRAY(many->a, Timed, problem->n + 1);
     for (int i = 0; i < problem->n; i++)
-        ranked[i] = (Ranked){ time[i], i, problem->size[i] };
+        ranked[i] = (Timed){ time[i], i, problem->size[i] };
     qsort(ranked, (size_t)problem->n, sizeof *ranked, by_time);
     return ranked;
 }
@@ -270,8 +270,8 @@ static void take_pinned(Many *many)
 static int64_t sweep(Many *many)
 {
     const Problem *problem = many->p;
-    const Ranked *birth = rank(many, many->begin);
-    const Ranked *death = rank(many, many->end);
+    const Timed *birth = rank(many, many->begin);
+    const Timed *death = rank(many, many->end);
     for (int i = 0; i < problem->n; i++)
         many->offset[i] = many->first[i] = -1;
     memset(many->seen, 0, sizeof *many->seen * (size_t)problem->n);

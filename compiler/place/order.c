@@ -29,12 +29,7 @@ typedef struct Orders {
     int64_t best;
 } Orders;
 
-typedef struct Ranked {
-    uint64_t key; /* greater goes first */
-    int32_t item;
-} Ranked;
-
-static int by_key(const void *a, const void *b)
+int place_by_key(const void *a, const void *b)
 {
     const Ranked *x = a;
     const Ranked *y = b;
@@ -169,7 +164,7 @@ static void sort_order(Arena *arena, Orders *orders, int kind,
     for (int i = 0; i < n; i++)
         ranked[i] = (Ranked){ order_key(orders->p, i, kind, hint), i };
     if (n)
-        qsort(ranked, (size_t)n, sizeof *ranked, by_key);
+        qsort(ranked, (size_t)n, sizeof *ranked, place_by_key);
     for (int i = 0; i < n; i++)
         orders->next[i] = ranked[i].item;
     arena_release(arena, mark);

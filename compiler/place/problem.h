@@ -92,6 +92,14 @@ void place_arcs(Arena *arena, Problem *problem, const PlaceArc *override,
 /* bound.c: a height below which nothing fits; fills the lists of jobs. */
 int64_t place_bound(Arena *arena, Problem *problem);
 
+typedef struct Ranked {
+    uint64_t key;
+    int32_t item;
+} Ranked;
+
+/* order.c: the greatest key comes first, of equal ones the first item; for qsort(). */
+int place_by_key(const void *a, const void *b);
+
 /* order.c: first fit in a few orders, then order moves while the height is above `goal`.
  * hint: the caller's offsets or NULL. Returns the height. */
 int64_t place_by_order(Arena *arena, const Problem *problem,

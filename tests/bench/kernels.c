@@ -11,6 +11,8 @@
 #include "kernels/dwconv_f32.h"
 #include "kernels/matmul.h"
 
+#include "../unit/kernels/pointwise.h"
+
 static double now(void)
 {
     struct timespec t;
@@ -132,25 +134,7 @@ static void bench_layer(const Layer *l)
 static void bench_gemm(int m, int k, int n)
 {
     char name[64];
-    const inlay_conv_params p = { .id = 1,
-                                  .ih = 1,
-                                  .iw = m,
-                                  .od = 1,
-                                  .oh = 1,
-                                  .ow = m,
-                                  .kd = 1,
-                                  .kh = 1,
-                                  .kw = 1,
-                                  .sd = 1,
-                                  .sh = 1,
-                                  .sw = 1,
-                                  .dd = 1,
-                                  .dh = 1,
-                                  .dw = 1,
-                                  .groups = 1,
-                                  .ic = k,
-                                  .oc = n,
-                                  .width = 16 };
+    const inlay_conv_params p = pointwise_params(1, m, 1, k, n);
     void *base[4] = { numbers((size_t)m * (size_t)k),
                       numbers((size_t)m * (size_t)n),
                       numbers((size_t)k * (size_t)(n + 4)),

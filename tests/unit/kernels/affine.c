@@ -2,6 +2,7 @@
  * Scale, shift and activation by channel, alone and in front of a 1x1 convolution: against the
  * formula, and the two forms against one another bit for bit. */
 #include "images.h"
+#include "pointwise.h"
 
 #include "kernels/affine_f32.h"
 
@@ -92,29 +93,11 @@ static void in_front(void **state)
         Ring y = ring_new(t.rows, t.w, t.oc, t.rows, t.oc + 3, 2),
              z = ring_new(t.rows, t.w, t.oc, 1 + (int)rnd(2), t.oc, 0);
         const inlay_affine_params a = { t.w, t.ic, t.clamp, 0, -0.3f, 0.4f };
-        const inlay_conv_params c = { .id = 1,
-                                      .ih = t.rows,
-                                      .iw = t.w,
-                                      .od = 1,
-                                      .oh = t.rows,
-                                      .ow = t.w,
-                                      .kd = 1,
-                                      .kh = 1,
-                                      .kw = 1,
-                                      .sd = 1,
-                                      .sh = 1,
-                                      .sw = 1,
-                                      .dd = 1,
-                                      .dh = 1,
-                                      .dw = 1,
-                                      .groups = 1,
-                                      .ic = t.ic,
-                                      .oc = t.oc,
-                                      .width = 16,
-                                      .clamp = act ? 0 : 1,
-                                      .act = act ? t.act : 0,
-                                      .a = 0.1f,
-                                      .b = 0.2f };
+        inlay_conv_params c = pointwise_params(t.rows, t.w, 1, t.ic, t.oc);
+        c.clamp = act ? 0 : 1;
+        c.act = act ? t.act : 0;
+        c.a = 0.1f;
+        c.b = 0.2f;
         const inlay_affine_conv_params p = { .pixels = t.w,
                                              .ic = t.ic,
                                              .oc = t.oc,

@@ -3,6 +3,7 @@
  * only the rows of the windows of a call, both directions, gaps between pixels, residual in place,
  * activations. */
 #include "images.h"
+#include "pointwise.h"
 
 #include "kernels/conv1d_f32.h"
 #include "kernels/conv_f32.h"
@@ -330,53 +331,18 @@ static void large_weights(void **state)
     (void)state;
     if (ROUNDS < 400)
         return;
-    Case t = { .n = 1,
-               .p = { .id = 1,
-                      .ih = 3,
-                      .iw = 5,
-                      .od = 1,
-                      .oh = 3,
-                      .ow = 5,
-                      .kd = 1,
-                      .kh = 3,
-                      .kw = 3,
-                      .sd = 1,
-                      .sh = 1,
-                      .sw = 1,
-                      .dd = 1,
-                      .dh = 1,
-                      .dw = 1,
-                      .ph = 1,
-                      .pw = 1,
-                      .groups = 1,
-                      .ic = 97,
-                      .oc = 205,
-                      .width = 16 } };
+    Case t = { .n = 1, .p = pointwise_params(3, 5, 1, 97, 205) };
+    t.p.kh = 3;
+    t.p.kw = 3;
+    t.p.ph = 1;
+    t.p.pw = 1;
     fill(&t);
     run_case(&t, PLAIN, false);
     run_case(&t, PLAIN, true);
     drop(&t);
-    Case u = { .n = 1,
-               .p = { .id = 1,
-                      .ih = 23,
-                      .iw = 1,
-                      .od = 1,
-                      .oh = 23,
-                      .ow = 1,
-                      .kd = 1,
-                      .kh = 3,
-                      .kw = 1,
-                      .sd = 1,
-                      .sh = 1,
-                      .sw = 1,
-                      .dd = 1,
-                      .dh = 1,
-                      .dw = 1,
-                      .ph = 1,
-                      .groups = 1,
-                      .ic = 301,
-                      .oc = 205,
-                      .width = 16 } };
+    Case u = { .n = 1, .p = pointwise_params(23, 1, 1, 301, 205) };
+    u.p.kh = 3;
+    u.p.ph = 1;
     fill(&u);
     run_case(&u, SIGNAL, false);
     run_case(&u, SIGNAL, true);
@@ -388,26 +354,7 @@ static void diagonal_overlap(void **state)
 {
     (void)state;
     for (int backward = 0; backward < 2; backward++) {
-        Case t = { .n = 1,
-                   .p = { .id = 1,
-                          .ih = 9,
-                          .iw = 11,
-                          .od = 1,
-                          .oh = 9,
-                          .ow = 11,
-                          .kd = 1,
-                          .kh = 1,
-                          .kw = 1,
-                          .sd = 1,
-                          .sh = 1,
-                          .sw = 1,
-                          .dd = 1,
-                          .dh = 1,
-                          .dw = 1,
-                          .groups = 1,
-                          .ic = 24,
-                          .oc = 24,
-                          .width = 16 } };
+        Case t = { .n = 1, .p = pointwise_params(9, 11, 1, 24, 24) };
         fill(&t);
         t.residual = false;
         naive(&t);
@@ -483,27 +430,9 @@ static void signal_overlap(void **state)
         const int32_t h = 1 + (int32_t)rnd(40), c = 1 + (int32_t)rnd(40),
                       k = 1 + (int32_t)rnd(7),
                       before = (int32_t)rnd((uint32_t)k);
-        Case t = { .n = 1,
-                   .p = { .id = 1,
-                          .ih = h,
-                          .iw = 1,
-                          .od = 1,
-                          .oh = h,
-                          .ow = 1,
-                          .kd = 1,
-                          .kh = k,
-                          .kw = 1,
-                          .sd = 1,
-                          .sh = 1,
-                          .sw = 1,
-                          .dd = 1,
-                          .dh = 1,
-                          .dw = 1,
-                          .ph = before,
-                          .groups = c,
-                          .ic = 1,
-                          .oc = 1,
-                          .width = 16 } };
+        Case t = { .n = 1, .p = pointwise_params(h, 1, c, 1, 1) };
+        t.p.kh = k;
+        t.p.ph = before;
         fill(&t);
         t.residual = false;
         naive(&t);
@@ -530,26 +459,7 @@ static void groups_overlap(void **state)
         ALL_Y = H * W * Y
     };
     for (int backward = 0; backward < 2; backward++) {
-        Case t = { .n = 1,
-                   .p = { .id = 1,
-                          .ih = H,
-                          .iw = W,
-                          .od = 1,
-                          .oh = H,
-                          .ow = W,
-                          .kd = 1,
-                          .kh = 1,
-                          .kw = 1,
-                          .sd = 1,
-                          .sh = 1,
-                          .sw = 1,
-                          .dd = 1,
-                          .dh = 1,
-                          .dw = 1,
-                          .groups = 4,
-                          .ic = X / 4,
-                          .oc = Y / 4,
-                          .width = 16 } };
+        Case t = { .n = 1, .p = pointwise_params(H, W, 4, X / 4, Y / 4) };
         fill(&t);
         t.residual = false;
         naive(&t);

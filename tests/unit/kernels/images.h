@@ -29,6 +29,21 @@ static inline bool vectors_are_missing(void)
 #endif
 }
 
+/* The same of vectors of integers. */
+static inline bool integer_vectors_are_missing(void)
+{
+#ifdef __AVX512VNNI__
+    return !__builtin_cpu_supports("avx512vnni");
+#elif defined __AVX512BW__
+    return !__builtin_cpu_supports("avx512bw") ||
+           !__builtin_cpu_supports("avx512vl");
+#elif defined __AVX2__
+    return !__builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
 static uint64_t seed_ = 88172645463325252u;
 
 static inline uint32_t rnd(uint32_t n)

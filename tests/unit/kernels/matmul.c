@@ -2,6 +2,7 @@
  * Matrix products against a naive one: all stride forms, batches with broadcasting, C, and packed
  * weights (the 1x1 convolution that Gemm and MatMul become). */
 #include "images.h"
+#include "pointwise.h"
 
 #include "kernels/conv_f32.h"
 #include "kernels/matmul.h"
@@ -221,25 +222,7 @@ static void packed(void **state)
         naive(&plain, want, a, w, bias);
         for (int j = 0; j < m * n; j++)
             want[j] += y[j];
-        const inlay_conv_params p = { .id = 1,
-                                      .ih = 1,
-                                      .iw = m,
-                                      .od = 1,
-                                      .oh = 1,
-                                      .ow = m,
-                                      .kd = 1,
-                                      .kh = 1,
-                                      .kw = 1,
-                                      .sd = 1,
-                                      .sh = 1,
-                                      .sw = 1,
-                                      .dd = 1,
-                                      .dh = 1,
-                                      .dw = 1,
-                                      .groups = 1,
-                                      .ic = k,
-                                      .oc = n,
-                                      .width = 16 };
+        const inlay_conv_params p = pointwise_params(1, m, 1, k, n);
         void *base[4] = { y, a, blocks, bias };
         const inlay_ref out = {
             .row = (size_t)(m * n) * 4, .cap = 1, .pix = n, .base = 0

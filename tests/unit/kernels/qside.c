@@ -176,16 +176,7 @@ int main(void)
         cmocka_unit_test(scale_is_exact),
         cmocka_unit_test(sums_are_exact),
     };
-#ifdef __AVX512VNNI__
-    if (!__builtin_cpu_supports("avx512vnni"))
+    if (integer_vectors_are_missing())
         return 77;
-#elif defined __AVX512BW__
-    if (!__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512vl"))
-        return 77;
-#elif defined __AVX2__
-    if (!__builtin_cpu_supports("avx2"))
-        return 77;
-#endif
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
