@@ -32,10 +32,13 @@ static int32_t pad_of(const Reader *reader)
 
 static RowRule table_of(const Reader *rule, size_t *entries)
 {
-    *entries = length(rule, "table") / 2;
+    const char *want = "list of rows";
+    const size_t numbers = length(rule, "table");
+    if (numbers % 2)
+        malformed(rule, "table", want);
+    *entries = numbers / 2;
     Rows *table = NEW_ARRAY(rule->arena, Rows, *entries + 1);
     for (size_t i = 0; i < *entries; i++) {
-        const char *want = "list of rows";
         table[i].lo = entry(rule, "table", 2 * i, INT32_MAX, want);
         table[i].hi = entry(rule, "table", 2 * i + 1, INT32_MAX, want);
     }
@@ -58,7 +61,7 @@ static RowRule rule_of(const Reader *reader, size_t *entries)
 {
     if (!has(reader, "rule"))
         return (RowRule){ .kind = ROWS_ALL };
-    if (!json_is_object(value(reader, "rule")))
+    if (json_typeof(value(reader, "rule")) != JSON_OBJECT)
         return named_rule(reader);
     const Reader rule = object(reader, "rule");
     if (has(&rule, "table"))
@@ -100,9 +103,9 @@ static void read_rows(const Reader *reader, ClaimOperand *operand)
 
 static ClaimOperand operand_of(const Reader *reader, const Claim *claim)
 {
-    if (json_is_null(reader->json))
+    if (json_typeof(reader->json) == JSON_NULL)
         return (ClaimOperand){ 0 };
-    if (!json_is_object(reader->json))
+    if (json_typeof(reader->json) != JSON_OBJECT)
         malformed(reader, "entry", "object");
     ClaimOperand operand = {
         .given = true,
@@ -353,7 +356,7 @@ static void read_regions(const Reader *reader, Claim *claim)
         VEC_PUSH(reader->arena, &claim->region, size);
         sum = i64_add(sum, size);
     }
-    if (sum != claim->size || !claim->region.n)
+    if (sum != claim->size)
         malformed(reader, "regions",
                   "list of regions whose sizes are the arena's");
 }
@@ -416,8 +419,7 @@ static void read_stream(const Reader *reader, Claim *claim)
     claim->window = bytes(&in, "window");
     claim->resident = bytes(&in, "resident");
     claim->whole = truth(&in, "whole");
-    if (has(&in, "coded"))
-        claim->coded = truth(&in, "coded");
+    claim->coded = has(&in, "coded") && truth(&in, "coded");
     if (claim->coded)
         read_rooms(&in, claim);
 }
@@ -507,7 +509,7 @@ Claim *claim_read(Arena *a, const char *path, const json_t *document)
 {
     const Loc loc = { .file = path, .byte = -1, .node = -1 };
     const Reader reader = { a, loc, document, "" };
-    if (!json_is_object(document))
+    if (json_typeof(document) != JSON_OBJECT)
         malformed(&reader, "the document", "object");
     if (number(&reader, "schema_version", 0, INT32_MAX) != 1)
         malformed(&reader, "schema_version", "1, the one known here");

@@ -94,10 +94,10 @@ static inline int32_t optional_count(const Reader *reader, const char *key,
 
 static inline bool truth(const Reader *reader, const char *key)
 {
-    const json_t *v = value(reader, key);
-    if (!json_is_boolean(v))
+    const json_type type = json_typeof(value(reader, key));
+    if (type != JSON_TRUE && type != JSON_FALSE)
         malformed(reader, key, "boolean");
-    return json_is_true(v);
+    return type == JSON_TRUE;
 }
 
 /* A copy of a string. */
@@ -110,7 +110,7 @@ static inline const char *copy_text(const Reader *reader, const json_t *v)
 static inline const char *text(const Reader *reader, const char *key)
 {
     const json_t *v = value(reader, key);
-    if (!json_is_string(v) ||
+    if (json_typeof(v) != JSON_STRING ||
         strlen(json_string_value(v)) != json_string_length(v))
         malformed(reader, key, "text");
     return copy_text(reader, v);
@@ -119,7 +119,7 @@ static inline const char *text(const Reader *reader, const char *key)
 static inline const json_t *list(const Reader *reader, const char *key)
 {
     const json_t *v = value(reader, key);
-    if (!json_is_array(v) || json_array_size(v) > MOST_OPERANDS)
+    if (json_typeof(v) != JSON_ARRAY || json_array_size(v) > MOST_OPERANDS)
         malformed(reader, key, "list of a sensible length");
     return v;
 }
@@ -146,7 +146,7 @@ static inline Reader object(const Reader *reader, const char *key)
     in.json = value(reader, key);
     in.place =
         arena_printf(reader->arena, "%s%s%s", reader->place, dot(reader), key);
-    if (!json_is_object(in.json))
+    if (json_typeof(in.json) != JSON_OBJECT)
         malformed(reader, key, "object");
     return in;
 }
@@ -165,7 +165,7 @@ static inline Reader element(const Reader *reader, const char *key, size_t i)
 static inline Reader member(const Reader *reader, const char *key, size_t i)
 {
     const Reader in = element(reader, key, i);
-    if (!json_is_object(in.json))
+    if (json_typeof(in.json) != JSON_OBJECT)
         malformed(&in, "entry", "object");
     return in;
 }
@@ -177,7 +177,7 @@ static inline const char **texts(const Reader *reader, const char *key)
     const char **all = NEW_ARRAY(reader->arena, const char *, n + 1);
     for (size_t i = 0; i < n; i++) {
         const json_t *v = json_array_get(l, i);
-        if (!json_is_string(v))
+        if (json_typeof(v) != JSON_STRING)
             malformed(reader, key, "list of texts");
         all[i] = copy_text(reader, v);
     }

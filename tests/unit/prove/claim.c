@@ -17,18 +17,23 @@
 static const char whole[] =
     "{'schema_version': 1, 'model_sha256': 'abc',"
     " 'arena': {'size': 96, 'align': 32, 'lower_bound': 64, 'optimal': true,"
+    "  'bound_schedules': 65,"
     "  'counters': {'offset': 80, 'bytes': 4},"
     "  'threads': 2, 'run_state': {'offset': 84, 'bytes': 8}},"
     " 'options': {'from': ['a'], 'to': ['b'], 'shape': ['x=1'], 'dim': ['N=2', "
     "'M=3'], 'const': [],"
     "  'without': ['cse'], 'io': ['rows'], 'preserve_input': true,"
-    "  'narrow': true, 'family': 'portable', 'lowered_steps': 5},"
+    "  'state': ['s'], 'preprocess': ['p'], 'kept': ['k'], 'stream': ['t'],"
+    "  'narrow': true, 'winograd': true, 'family': 'portable',"
+    "  'lowered_steps': 5},"
     " 'weights': {'stream': {'window': 4096, 'resident': 77,"
-    "  'whole': true}},"
+    "  'whole': true, 'coded': true, 'room': [21, 22]}},"
+    " 'lengths': {'dims': [{'symbol': 'T', 'least': 4, 'most': 5}],"
+    "  'variant_of': [0, 0]}, 'variants': [],"
     " 'regions': [{'size': 64}, {'size': 32}],"
     " 'tensors': ["
     "  {'storage': 'arena', 'offset': 16, 'bytes': 17, 'extent': 18,"
-    "   'region': 1, 'scratch': true},"
+    "   'region': 1, 'scratch': true, 'slots': {'rows': [0, 2], 'unit': 23}},"
     "  {'storage': 'input', 'slot': 3, 'offset': 0, 'bytes': 1,"
     "   'extent': 2}],"
     " 'steps': [{'kernel': 'k', 'units': 7, 'backward': true, 'piece': 2,"
@@ -191,6 +196,8 @@ static void memory_arrives(const Claim *claim)
     assert_int_equal(claim->align, 32);
     assert_int_equal(claim->lower_bound, 64);
     assert_true(claim->optimal);
+    assert_int_equal(claim->bound_schedules, 65);
+    assert_int_equal(claim->threads, 2);
     assert_int_equal(claim->counters, 80);
     assert_int_equal(claim->counters_bytes, 4);
     assert_int_equal(claim->run_state, 84);
@@ -205,6 +212,11 @@ static void memory_arrives(const Claim *claim)
     assert_int_equal(first->region, 1);
     assert_int_equal(first->slot, -1);
     assert_true(first->scratch);
+    assert_int_equal(first->slots->rows, 2);
+    assert_int_equal(first->slots->slot[1], 2);
+    assert_int_equal(first->slots->unit, 23);
+    assert_int_equal(first->slots->pool, 18);
+    assert_null(first[1].slots);
     assert_int_equal(first[1].slot, 3);
     assert_int_equal(first[1].region, 0);
     assert_false(first[1].scratch);
@@ -236,12 +248,25 @@ static void all_arrives(void **state)
     assert_string_equal(claim->without[0], "cse");
     assert_string_equal(claim->io[0], "rows");
     assert_true(claim->preserve_input);
-    assert_true(claim->narrow);
+    assert_string_equal(claim->state[0], "s");
+    assert_string_equal(claim->preprocess[0], "p");
+    assert_string_equal(claim->kept[0], "k");
+    assert_string_equal(claim->stream[0], "t");
+    assert_true(claim->narrow && claim->winograd);
     assert_string_equal(claim->family->name, "portable");
     assert_int_equal(claim->lowered_steps, 5);
     assert_int_equal(claim->window, 4096);
     assert_int_equal(claim->resident, 77);
-    assert_true(claim->whole);
+    assert_true(claim->whole && claim->coded);
+    assert_int_equal(claim->room.n, 2);
+    assert_int_equal(claim->room.at[1], 22);
+    assert_int_equal(claim->length.n, 1);
+    assert_string_equal(claim->length.at->symbol, "T");
+    assert_int_equal(claim->length.at->least, 4);
+    assert_int_equal(claim->length.at->most, 5);
+    assert_int_equal(claim->variant_of.n, 2);
+    assert_int_equal(claim->variant.n, 1);
+    assert_ptr_equal(claim->variant.at[0], claim);
     memory_arrives(claim);
     steps_arrive(claim);
     reading_end(&reading);
@@ -254,11 +279,21 @@ static void little_is_enough(void **state)
     static const char *const cut[][2] = {
         { " 'model_sha256': 'abc',", "" },
         { "  'counters': {'offset': 80, 'bytes': 4},", "" },
-        { "'optimal': true,  'counters': {'offset': 80, 'bytes': 4},"
+        { "'optimal': true,  'bound_schedules': 65,  'counters': {'offset': "
+          "80, "
+          "'bytes': 4},"
           "  'threads': 2, 'run_state': {'offset': 84, 'bytes': 8}}",
           "'optimal': false}" },
         { " 'regions': [{'size': 64}, {'size': 32}],", "" },
         { "   'strip': 4, 'columns': [1, 6],", "" },
+        { " 'lengths': {", "'none': {" },
+        { "  'state': ['s'], 'preprocess': ['p'], 'kept': ['k'], "
+          "'stream': ['t'],",
+          "" },
+        { "'winograd': true, ", "" },
+        { ", 'coded': true, 'room': [21, 22]", "" },
+        { " 'weights': {'stream'", "'none': {'stream'" },
+        { ", 'rule': 'same'", "" },
     };
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
         Reading reading = reading_of(cut[i][0], cut[i][1]);
@@ -269,6 +304,14 @@ static void little_is_enough(void **state)
         assert_true(i != 2 || (claim->run_state == -1 && !claim->optimal));
         assert_true(i != 3 || (!claim->region.n && !claim->tensor.at->region));
         assert_true(i != 4 || !claim->step.at->strip);
+        assert_true(i != 5 || (!claim->length.n && !claim->variant.n));
+        assert_true(i != 6 || (!claim->state && !claim->preprocess &&
+                               !claim->kept && !claim->stream));
+        assert_true(i != 7 || !claim->winograd);
+        assert_true(i != 8 || (!claim->coded && !claim->room.n));
+        assert_true(i != 9 || (!claim->window && !claim->coded));
+        assert_true(i != 10 ||
+                    claim->step.at->operand.at[4].rule.kind == ROWS_ALL);
         reading_end(&reading);
     }
 }
@@ -423,6 +466,8 @@ static const Case cases[] = {
       "steps[0].operands[3].rule.table is no list of rows" },
     { "'table': [1, 2, 3, 5, 6, 9]", "'table': [1, 2.5]",
       "steps[0].operands[3].rule.table is no list of rows" },
+    { "'table': [1, 2, 3, 5, 6, 9]", "'table': [1, 2, 3]",
+      "steps[0].operands[3].rule.table is no list of rows" },
     { "'table': [1, 2, 3, 5, 6, 9]", "'table': 1",
       "steps[0].operands[3].rule.table is no list of a sensible length" },
     { "'steps': [{'kernel'", "'steps': [3, {'kernel'",
@@ -458,7 +503,91 @@ static const Case cases[] = {
     { "'offset': 24, 'region': 1", "'offset': 24, 'region': 2",
       "region is no integer from 0 to 1" },
     { "{'place': 'caller'}", "{}", "outputs[0].place is missing" },
+    { "'bound_schedules': 65", "'bound_schedules': -1",
+      "arena.bound_schedules is no integer" },
+    { "'bytes': 8}", "'bytes': 12}", NULL },
+    { "'winograd': true", "'winograd': 1", "options.winograd is no boolean" },
+    { "'winograd': true", "'winograd': false", NULL },
+    { "'split': true", "'split': false", NULL },
+    { "'stream': ['t']", "'stream': [1]",
+      "options.stream is no list of texts" },
+    { "'coded': true", "'coded': 1", "weights.stream.coded is no boolean" },
+    { "'coded': true", "'coded': false", NULL },
+    { "[21, 22]", "[0, 2147483647]", NULL },
+    { "[21, 22]", "[0, -1]", "weights.stream.room is no list of bytes" },
+    { "[21, 22]", "[2147483648]", "weights.stream.room is no list of bytes" },
+    { "'rows': [0, 2]", "'rows': [0, 65535]", NULL },
+    { "'rows': [0, 2]", "'rows': [0, 65536]",
+      "tensors[0].slots.rows is no list of slots" },
+    { "'unit': 23", "'unit': 1", NULL },
+    { "'unit': 23", "'unit': 0", "tensors[0].slots.unit is no integer" },
+    { "'symbol': 'T'", "'symbol': 1", "lengths.dims[0].symbol is no text" },
+    { "'least': 4, 'most': 5", "'least': 6, 'most': 5",
+      "lengths.dims[0].most is no number that is not below the least" },
+    { "'least': 4, 'most': 5", "'least': 5, 'most': 5",
+      "lengths.variant_of is no list with each combination" },
+    { "'least': 4, 'most': 5", "'least': -1, 'most': 0",
+      "lengths.dims[0].least is no integer" },
+    { "'variant_of': [0, 0]", "'variant_of': [0, 0, 0]",
+      "lengths.variant_of is no list with each combination" },
+    { "'variant_of': [0, 0]", "'variant_of': [0, 256]",
+      "lengths.variant_of is no list of variants" },
+    { "'variant_of': [0, 0]", "'variant_of': [0, 1]",
+      "variants is no list of all variants" },
+    { "'variants': []", "'variants': [1]", "variants[0].entry is no object" },
+    { "'variants': []", "'variants': [{}]", "variants[0].arena is missing" },
 };
+
+/* A plan of its own for other lengths, read as the first one is. */
+static void variants_arrive(void **state)
+{
+    (void)state;
+    Reading reading =
+        reading_of("'variant_of': [0, 0]", "'variant_of': [0, 0]");
+    json_t *variants = json_object_get(reading.document, "variants");
+    json_array_append_new(variants, json_deep_copy(reading.document));
+    reading.claim = claim_read(&reading.arena, "m.json", reading.document);
+    assert_int_equal(reading.claim->variant.n, 2);
+    const Claim *other = reading.claim->variant.at[1];
+    assert_ptr_not_equal(other, reading.claim);
+    steps_arrive(other);
+    reading_end(&reading);
+}
+
+/* The document as it is now is refused. */
+static void objects(Reading *reading, const char *why)
+{
+    size_t length;
+    free(reading->said);
+    Diag diag = { .out = open_memstream(&reading->said, &length) };
+    assert_int_equal(protect(&diag, read_body, reading), STATUS_MALFORMED);
+    fclose(diag.out);
+    assert_non_null(strstr(reading->said, why));
+}
+
+/* No object at all. */
+static void a_manifest_is_an_object(void **state)
+{
+    (void)state;
+    Reading reading = reading_of("'abc'", "'abc'");
+    json_t *document = reading.document;
+    reading.document = json_array();
+    objects(&reading, "the document is no object");
+    json_decref(document);
+    reading_end(&reading);
+}
+
+/* As many entries as no manifest has. */
+static void lists_have_an_end(void **state)
+{
+    (void)state;
+    Reading reading = reading_of("'abc'", "'abc'");
+    json_t *schedule = json_object_get(reading.document, "schedule");
+    for (int i = 0; i < 1 << 20; i++)
+        json_array_append_new(schedule, json_null());
+    objects(&reading, "schedule is no list of a sensible length");
+    reading_end(&reading);
+}
 
 static void each_value_is_asked(void **state)
 {
@@ -483,6 +612,9 @@ int main(void)
         cmocka_unit_test(all_arrives),
         cmocka_unit_test(little_is_enough),
         cmocka_unit_test(each_value_is_asked),
+        cmocka_unit_test(variants_arrive),
+        cmocka_unit_test(a_manifest_is_an_object),
+        cmocka_unit_test(lists_have_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
