@@ -2,6 +2,7 @@
  * Into a folder that cannot be exchanged each file is renamed on its own, the file it replaces
  * being kept until all are in place, so that everything can be put back. Nothing is removed that
  * was not created here. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -78,8 +79,7 @@ static void take_away(Output *output, const Written *former)
 static void drop_folders(Output *output, const char *name)
 {
     char folder[PATH_MAX]; /* an arena could fail: it is too late */
-    if (strlen(name) >= sizeof folder)
-        return;
+    assert(strlen(name) < sizeof folder); /* the file was there */
     strcpy(folder, name);
     for (char *at = strrchr(folder, '/'); at; at = strrchr(folder, '/')) {
         *at = 0;

@@ -66,7 +66,7 @@ void pieces_pass(const Pieces *pieces, Sink to)
 
 static void send(void *to, const char *text, size_t n)
 {
-    if (n && fwrite(text, 1, n, to) != n)
+    if (fwrite(text, 1, n, to) != n)
         fail_at(STATUS_IO, LOC_NONE, NULL, "cannot write to standard output");
 }
 

@@ -76,7 +76,6 @@ ELSEWHERE = {
     'base/output_examine.c': ('base/output', 'what is in the folders it makes'),
     'base/output_place.c': ('base/output', 'one of two ways to end'), 'base/output_swap.c': ('base/output', 'the other way'),
     'base/io_calls.c': ('base/io', 'a table of calls'), 'base/json_memory.c': (None, 'two calls that hand on; tests/fuzz/faults.c fails each allocation'),
-    'base/progress.c': (None, 'a terminal: tests/e2e/progress.py'),
     'onnx/message.c': ('onnx/wire', 'a table'), 'onnx/link.c': ('onnx/reader', 'names are linked when a whole graph is read'),
     'onnx/read_function.c': ('onnx/read_node', 'functions and graphs hold nodes'), 'onnx/read_graph.c': ('onnx/read_node', 'as above'),
     'onnx/read_tensor.c': ('onnx/read_data', 'a tensor is its data'), 'onnx/tensor_file.c': (None, 'packs by protobuf-c; read back by tests/ops'),

@@ -162,13 +162,17 @@ static struct {
     int error;
     /* reads and writes do at most three bytes, every other one is interrupted */
     bool dribble;
+    bool on; /* all after the first that fails, too */
     unsigned tick;
 } fault;
 
 static inline bool fails(Call c)
 {
-    if (fault.left[c] < 0 || fault.left[c]-- > 0)
+    if (fault.left[c]) {
+        fault.left[c] -= fault.left[c] > 0;
         return false;
+    }
+    fault.left[c] -= !fault.on;
     errno = fault.error;
     return true;
 }

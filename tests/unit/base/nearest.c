@@ -4,9 +4,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "base/diag.h"
 #include "base/nearest.h"
 
 static const char *const names[] = {
@@ -78,6 +82,51 @@ static void ties_and_lengths(void **state)
     assert_ptr_equal(nearest(text, itself), text);
 }
 
+typedef struct Unknown {
+    Arena arena;
+    const char *text;
+    const char *const *names;
+} Unknown;
+
+static void name_it(void *context)
+{
+    Unknown *u = context;
+    fail_unknown(&u->arena, "no such option:", u->text, u->names);
+}
+
+static void expect_advice(const char *text, const char *const *of,
+                          const char *want)
+{
+    char *said = NULL;
+    size_t length;
+    Unknown u = { .text = text, .names = of };
+    Diag diag = { .out = open_memstream(&said, &length) };
+    assert_int_equal(protect(&diag, name_it, &u), STATUS_USAGE);
+    fclose(diag.out);
+    assert_non_null(strstr(said, "no such option: \""));
+    assert_non_null(strstr(said, want));
+    assert_true(strstr(want, "...") || !strstr(said, "..."));
+    free(said);
+    arena_free(&u.arena);
+}
+
+/* The nearest name, else the first 24 of them. */
+static void advice_names_some(void **state)
+{
+    (void)state;
+    static const char *const none[] = { NULL };
+    const char *many[26] = { NULL };
+    expect_advice("weigts", names, "did you mean weights?");
+    expect_advice("zzz", names,
+                  "one of: max-arena, weights, without, effort, name, x\n");
+    expect_advice("zzz", none, "there is none\n");
+    for (int i = 0; i < 24; i++)
+        many[i] = i % 2 ? "b" : "a";
+    expect_advice("zzz", many, "a, b, a, b, a, b\n");
+    many[24] = "c";
+    expect_advice("zzz", many, "a, b, a, b, ...\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +134,7 @@ int main(void)
         cmocka_unit_test(a_limit_of_changes),
         cmocka_unit_test(a_beginning_is_enough),
         cmocka_unit_test(ties_and_lengths),
+        cmocka_unit_test(advice_names_some),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -887,26 +887,105 @@ static void made_within(void **state)
 }
 
 /* Where there are no links the file of before is moved aside; it comes back if all fails. */
+/* Where there are no links, renames save what is replaced; whichever of them fails, alone or with
+ * all after it, all is as it was. */
 static void no_second_links(void **state)
 {
     (void)state;
+    static const struct {
+        bool has_links;
+        int rename; /* that fails; negative: none */
+    } cases[] = { { false, -1 }, { false, 0 }, { false, 1 }, { true, 2 } };
     char *path = scratch();
-    for (int fails_too = 0; fails_too < 2; fails_too++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bool right = cases[i].rename < 0;
         assert_int_equal(mkdir("out", 0777), 0);
         put("out/b.txt", "old");
-        inject(CALL_LINK, 0, EPERM);
-        fault.left[CALL_EXCHANGE] = 0;
-        if (fails_too)
-            fault.left[CALL_RENAME] = 0;
+        inject(CALL_EXCHANGE, 0, EPERM);
+        fault.left[CALL_LINK] = cases[i].has_links ? -1 : 0;
+        fault.left[CALL_RENAME] = cases[i].rename;
+        fault.on = cases[i].has_links;
         const Status status = make_folder("out", "hello world", "bee");
         heal();
-        assert_int_equal(status, fails_too ? STATUS_CANNOT_CREATE : STATUS_OK);
+        assert_int_equal(status, right ? STATUS_OK : STATUS_CANNOT_CREATE);
         assert_string_equal(
-            tree(), fails_too
-                        ? "out/;b.txt=old;"
-                        : "out/;b.txt=bee;src/;a.bin=hello world;c.h=same;");
+            tree(), right ? "out/;b.txt=bee;src/;a.bin=hello world;c.h=same;"
+                          : "out/;b.txt=old;");
         folder_remove(AT_FDCWD, "out");
     }
+    remove_scratch(path);
+}
+
+/* A folder on the way that cannot be made, and a root that is not found. */
+static void ways_that_are_closed(void **state)
+{
+    (void)state;
+    char *path = scratch();
+    const int before = open_descriptors();
+    for (int i = 0; i < 3; i++) {
+        inject(CALL_MKDIR, i, ENOSPC);
+        const Status status = make_folder("a/b/out", "hello world", "bee");
+        heal();
+        assert_int_equal(status, STATUS_CANNOT_CREATE);
+        assert_string_equal(tree(), "");
+    }
+    inject(CALL_OPEN, 0, ENOENT);
+    assert_int_equal(begins("/inlay-unit-none"), STATUS_CANNOT_CREATE);
+    heal();
+    assert_string_equal(tree(), "");
+    assert_int_equal(open_descriptors(), before);
+    remove_scratch(path);
+}
+
+typedef struct Look {
+    Make make;
+    const char *name;
+    bool there;
+} Look;
+
+static void reopen(void *context)
+{
+    Look *l = context;
+    file_close(output_reopen(l->make.out, l->name));
+}
+
+static void look(void *context)
+{
+    Look *l = context;
+    l->there = output_there(l->make.out, l->name);
+}
+
+static bool is_there(Look *l, const char *name)
+{
+    l->name = name;
+    assert_int_equal(run(look, l), STATUS_OK);
+    return l->there;
+}
+
+/* What lies in the folder of before, and what is written already. */
+static void files_are_looked_at(void **state)
+{
+    (void)state;
+    char *path = scratch();
+    Look l = { .make = { .dir = "out" } };
+    assert_int_equal(run(begin_there, &l.make), STATUS_OK);
+    assert_false(is_there(&l, "b.txt"));
+    output_abort(l.make.out);
+    assert_int_equal(make_folder("out", "hello world", "bee"), STATUS_OK);
+    assert_int_equal(run(begin_there, &l.make), STATUS_OK);
+    output_text(l.make.out, "now", "now", 3);
+    assert_true(is_there(&l, "b.txt") && is_there(&l, "src/a.bin"));
+    assert_false(is_there(&l, "a.txt") || is_there(&l, "b.txt/c"));
+    inject(CALL_STATAT, 0, EIO);
+    assert_int_equal(run(look, &l), STATUS_IO);
+    heal();
+    l.name = "now";
+    assert_int_equal(run(reopen, &l), STATUS_OK);
+    l.name = "then";
+    assert_int_equal(run(reopen, &l), STATUS_CANNOT_CREATE);
+    output_abort(l.make.out);
+    file_close_all(&l.make.arena);
+    arena_free(&l.make.arena);
     remove_scratch(path);
 }
 
@@ -974,6 +1053,8 @@ int main(void)
         cmocka_unit_test(a_folder_that_came_meanwhile),
         cmocka_unit_test(made_within),
         cmocka_unit_test(no_second_links),
+        cmocka_unit_test(ways_that_are_closed),
+        cmocka_unit_test(files_are_looked_at),
         cmocka_unit_test(full_disks_are_named),
         cmocka_unit_test(partial_and_interrupted_calls_are_resumed),
     };

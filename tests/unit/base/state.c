@@ -3,6 +3,7 @@
  * is trusted only a while after the change. */
 #include "calls.h"
 
+#include <limits.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -67,6 +68,39 @@ static void every_change_is_seen(void **state)
     remove_scratch(path);
 }
 
+/* Each of its numbers tells. */
+static void all_of_a_state_counts(void **state)
+{
+    (void)state;
+    const FileState one = { 1, 2, 3, 4, 5 };
+    const FileState others[] = { { 0, 2, 3, 4, 5 },
+                                 { 1, 0, 3, 4, 5 },
+                                 { 1, 2, 0, 4, 5 },
+                                 { 1, 2, 3, 0, 5 },
+                                 { 1, 2, 3, 4, 0 } };
+    assert_true(state_is_equal(&one, &one));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(state_is_equal(&one, &others[i]));
+}
+
+static void states_that_are_not_told(void **state)
+{
+    (void)state;
+    char *path = scratch();
+    const int before = open_descriptors();
+    put("a", "one");
+    Look l = { .path = "a" };
+    inject(CALL_STAT, 0, EIO);
+    assert_false(look_at("a").found);
+    inject(CALL_STAT, 1, EIO);
+    assert_int_equal(run(look, &l), STATUS_IO);
+    heal();
+    file_close_all(&l.arena);
+    arena_free(&l.arena);
+    assert_int_equal(open_descriptors(), before);
+    remove_scratch(path);
+}
+
 static void states_settle(void **state)
 {
     (void)state;
@@ -83,6 +117,9 @@ static void states_settle(void **state)
     assert_true(state_is_settled(&moved, then + second / 10));
     assert_false(state_is_settled(&coarse, coarse.changed + second));
     assert_true(state_is_settled(&coarse, coarse.changed + 3 * second));
+    const FileState half = { .modified = coarse.modified, .changed = then };
+    assert_false(state_is_settled(&half, then + second / 100));
+    assert_true(state_is_settled(&half, then + second / 10));
     const int64_t now = state_now();
     assert_true(now > 1500000000 * second && state_now() >= now);
 }
@@ -138,6 +175,9 @@ static void names_and_folders(void **state)
     assert_int_equal(made("x/y//"), STATUS_OK);
     assert_int_equal(made("x/y"), STATUS_OK);
     assert_int_equal(made("b/z"), STATUS_CANNOT_CREATE);
+    char absolute[PATH_MAX];
+    snprintf(absolute, sizeof absolute, "%s/x/y", path);
+    assert_int_equal(made(absolute), STATUS_OK);
     assert_string_equal(tree(), "b=one;x/;y/;");
     remove_scratch(path);
 }
@@ -146,6 +186,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_change_is_seen),
+        cmocka_unit_test(all_of_a_state_counts),
+        cmocka_unit_test(states_that_are_not_told),
         cmocka_unit_test(states_settle),
         cmocka_unit_test(only_regular_files_are_tried),
         cmocka_unit_test(names_and_folders),
