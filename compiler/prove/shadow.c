@@ -22,15 +22,14 @@ static size_t find(const Shadow *shadow, int64_t at)
 bool shadow_owns(const Shadow *shadow, int64_t begin, int64_t end,
                  int64_t delta, int32_t tag)
 {
-    for (size_t i = find(shadow, begin); begin < end; i++) {
-        if (i == shadow->span.n)
-            return false;
-        const ShadowSpan *t = shadow->span.at + i;
-        if (t->begin > begin || t->tag != tag || t->delta != delta)
-            return false;
-        begin = t->end;
-    }
-    return true;
+    const size_t i = find(shadow, begin);
+    if (begin >= end)
+        return true;
+    if (i == shadow->span.n)
+        return false;
+    const ShadowSpan *t = shadow->span.at + i; /* no two could be one */
+    return t->begin <= begin && end <= t->end && t->tag == tag &&
+           t->delta == delta;
 }
 
 /* Replaces spans [first, end) by `n` new ones. */
@@ -48,19 +47,17 @@ static void splice(Shadow *shadow, size_t first, size_t end,
     shadow->span.n = first + n + tail;
 }
 
-/* Does the span end where another of the same owner begins? */
-static bool goes_on(const ShadowSpan *span, const ShadowSpan *next)
+static bool has_one_owner(const ShadowSpan *a, const ShadowSpan *b)
 {
-    return span->end == next->begin && span->tag == next->tag &&
-           span->delta == next->delta;
+    return a->tag == b->tag && a->delta == b->delta;
 }
 
-/* Puts a span behind others, or makes their last one longer. */
+/* Puts a span behind others, of which the last ends where it begins, or makes that one longer. */
 static size_t append(ShadowSpan *with, size_t n, const ShadowSpan *span)
 {
     if (span->begin >= span->end)
         return n;
-    if (n && goes_on(with + n - 1, span))
+    if (n && has_one_owner(with + n - 1, span))
         with[n - 1].end = span->end;
     else
         with[n++] = *span;
