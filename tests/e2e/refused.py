@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`inlay prove`: each thing that a manifest states of a model is compared with it; one that is not so is refused, and the message says
+which.
+
+    refused.py --inlay INLAY --models MODELS"""
+import argparse
+import copy
+import json
+import os
+
+import host
+import onnx
+import tap
+
+f32 = onnx.CODES['float32']
+GONE = object()
+CONSTANT = {'access': 'read', 'weights': 0}
+
+
+def joined_rows():
+    """A concatenation, of which two pieces are copied and one is made in place."""
+    nodes = [onnx.make_node('Relu', ['x'], ['a'], 'first'), onnx.make_node('Concat', ['x', 'a', 'x'], ['b'], 'all', axis=1),
+             onnx.make_node('Softmax', ['b'], ['y'], axis=2)]
+    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 1, 16])], [onnx.make_value('y', f32, [1, 3, 16])])
+
+
+def branches():
+    """Steps that jump, and steps before them."""
+    shape = [1, 6, 8, 32]
+    branch = [onnx.make_graph_attr(name, [onnx.make_node(op, ['a'], [name])], [], [onnx.make_value(name, f32, shape)])
+              for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))]
+    nodes = [onnx.make_node('Abs', ['x'], ['a']), onnx.make_node('Less', ['c', 'c'], ['e']), onnx.make_node('If', ['e'], ['y'], graphs=branch)]
+    return onnx.make_model(nodes, [onnx.make_value('x', f32, shape), onnx.make_value('c', f32, [1])], [onnx.make_value('y', f32, shape)])
+
+
+def one_node(op, ins, shape, outs=('y',), result=None):
+    """A model of a node, of which the later inputs may be left alone."""
+    values = [onnx.make_value(name, f32, shape) for name in ins]
+    return onnx.make_model([onnx.make_node(op, list(ins[:1 + (op != 'Relu')]), [outs[0]])], values, [onnx.make_value(outs[0], f32, result or shape)])
+
+
+def unread():
+    """An input that no step touches."""
+    return one_node('Relu', ['x', 'c'], [1, 16])
+
+
+def state():
+    """A result that is the next run's input."""
+    return one_node('Add', ['x', 'h'], [1, 16])
+
+
+def in_place():
+    """Pieces of a concatenation that are all made where they belong, so that no step is left of it."""
+    nodes = [onnx.make_node('Relu', ['x'], ['a']), onnx.make_node('Neg', ['x'], ['b']), onnx.make_node('Concat', ['a', 'b'], ['c'], axis=0),
+             onnx.make_node('Softmax', ['c'], ['y'], axis=1)]
+    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 16])], [onnx.make_value('y', f32, [2, 16])])
+
+
+def tall():
+    """More rows than a stream counts."""
+    return one_node('Relu', ['x'], [1, 1, 65536, 2])
+
+
+def twice(man, place):
+    """A tensor stated once more, at the end."""
+    return {'tensors': man['tensors'] + [man['tensors'][place]]}
+
+
+# A step of digits is steps.N; its tensors are 0: result of the first step, 1: the model's input, 7: input of the last but one.
+DIGITS = [
+    ({'steps.0.operands.4': CONSTANT}, 'operand 4: is left out in the model'),
+    ({'steps.0.operands.2': None}, 'operand 2: is left out in the manifest'),
+    ({'steps.0.operands.1': CONSTANT}, 'operand 1: is no constant'),
+    (lambda m: {'steps.0.operands.2': m['steps'][0]['operands'][1]}, 'operand 2: is a constant'),
+    ({'steps.1.operands.0.access': 'update'}, 'kind of access is '),
+    ({'steps.1.operands.1.rule': 'all'}, 'kind of rule is '),
+    ({'steps.0.operands.1.rule.stride': 2}, 'operand 1: stride is 2 in the manifest, 1 in the model'),
+    ({'steps.0.operands.1.rule.pad': 0}, 'operand 1: pad is 0 in the manifest, 1 in the model'),
+    ({'steps.0.operands.1.rule.extent': 2}, 'operand 1: extent is 2 in the manifest, 3 in the model'),
+    ({'steps.0.operands.1.pixels.stride': 2}, 'stride of pixels is 2 in the manifest, 1 in the model'),
+    ({'steps.0.operands.1.pixels.pad': 0}, 'pad of pixels is 0 in the manifest, 1 in the model'),
+    ({'steps.0.operands.1.pixels.extent': 4}, 'extent of pixels is 4 in the manifest, 3 in the model'),
+    ({'steps.0.operands.1.pixels.tile': 6}, 'tile of pixels is 6 in the manifest, 7 in the model'),
+    ({'steps.0.operands.0.at': 16}, 'at is 16 in the manifest, 0 in the model'),
+    ({'steps.0.operands.0.rows': 27}, 'rows is 27 in the manifest, 28 in the model'),
+    ({'steps.0.operands.0.row': 912}, 'row is 912 in the manifest, 896 in the model'),
+    ({'steps.0.operands.0.pixel': 4}, 'pixel is 4 in the manifest, 8 in the model'),
+    ({'steps.0.operands.0.part': 4, 'steps.0.operands.0.pitch': 4}, 'part is 4 in the manifest, 0 in the model'),
+    ({'steps.0.operands.0.pitch': 8}, 'pitch is 8 in the manifest, 0 in the model'),
+    ({'tensors.1.slot': 1}, 'slot is 1 in the manifest, 0 in the model'),
+    ({'tensors.1.offset': 16}, 'offset is 16 in the manifest, 0 in the model'),
+    ({'tensors.7.offset': 8}, 'offset 8 is not aligned'),
+    ({'tensors.7.bytes': 1148}, 'bytes is 1148 in the manifest, 1152 in the model'),
+    ({'tensors.7.extent': 1168}, 'extent is 1168 in the manifest, 1152 in the model'),
+    ({'tensors.1.storage': 'output'}, 'lies in the input, not the output'),
+    ({'tensors.7.storage': 'input'}, 'lies in the arena, not the input'),
+    ({'tensors.9.storage': 'arena'}, 'lies in the output, not the arena'),
+    ({'steps.2.operands.1.tensor': 0}, "names another step's tensor"),
+    (lambda m: dict(twice(m, 0), **{'steps.1.operands.1.tensor': 10}), 'names a tensor that other steps know by another place'),
+    ({'steps.0.units': 27}, 'units is 27 in the manifest, 28 in the model'),
+    ({'steps.0.operands.4': GONE}, 'operands is 4 in the manifest, 5 in the model'),
+    ({'steps.0.kernel': 'x'}, 'runs x in the manifest, conv_f32 in the model'),
+    ({'steps.0.piece': 1}, 'copies a piece of what has no such piece'),
+    ({'steps.0.piece': 1, 'steps.0.lowered': [0, 1]}, 'copies a piece of several steps'),
+    ({'steps.1.lowered': [0]}, 'does what another step has done'),
+    ({'steps.0.lowered': [0, 1], 'steps.1': GONE}, '(conv_f32, node "conv1"): '),
+    ({'tensors.1.slots': {'unit': 4, 'rows': [0] * 28}}, 'has slots outside of the arena'),
+    ({'tensors.0.slots.rows.27': GONE}, 'rows in slots is 27 in the manifest, 28 in the model'),
+    ({'steps.0.operands.0.ring': 3}, 'is a ring and has slots'),
+    ({'steps.0.operands.1.ring': 4}, 'is a ring outside of the arena'),
+    ({'schedule': []}, 'the schedule runs no steps'),
+    ({'schedule.0.steps': 10}, 'schedule[0] names steps that do not exist'),
+    ({'arena.counters.bytes': 12}, 'schedule[0] has no room for its row counters'),
+    ({'arena.counters.offset': 6209}, 'schedule[0] has no room for its row counters'),
+    ({'arena.counters': GONE}, 'schedule[0] has no room for its row counters'),
+    ({'inputs.0.place': 'arena', 'inputs.0.offset': 0}, "input 0 lies in the caller's buffer"),
+    ({'outputs.0.place': 'arena', 'outputs.0.offset': 0}, "output 0 lies in the caller's buffer"),
+    ({'inputs.0.place': 'rows'}, 'input 0 does not come row by row'),
+    ({'steps.0.operands.1.reach': GONE}, 'operand 1: how far it reaches is not stated'),
+    ({'steps.0.operands.1.reach': 3140}, 'it reaches 3136 bytes, the manifest states 3140'),
+]
+IN_ARENA = [
+    ({'inputs.0.place': 'caller'}, 'input 0 lies in the arena'),
+    (lambda m: {'inputs.0.offset': m['inputs'][0]['offset'] + 16}, 'input 0 does not lie at '),
+    (lambda m: {'outputs.0.offset': m['outputs'][0]['offset'] + 16}, 'output 0 does not lie at '),
+]
+PIECES = [
+    ({'steps.2.piece': 1}, 'copies a piece that another step has copied'),
+    ({'steps.2.piece': 4}, 'copies a piece of what has no such piece'),
+    ({'steps.2.piece': GONE}, 'is done as a whole and in pieces'),
+    ({'steps.2': GONE, 'schedule': [{'first': 0, 'steps': 3}]}, 'step 1 before the plan (concat, node "all") '),
+    ({'steps.0.operands.0.at': 32}, '(relu_f32, node "first"), operand 0: at is 32 in the manifest, 64 in the model'),
+]
+JUMPS = [
+    (lambda m: {'steps.1': m['steps'][2], 'steps.2': m['steps'][1]}, 'is moved, though steps of the model jump'),
+    (lambda m: {'schedule': [dict(m['schedule'][0], steps=9)]}, 'schedule[0] is a stream where steps of the model jump'),
+    ({'arena.run_state.bytes': 12}, 'has no place for the state of a run that takes rows'),
+    ({'arena.run_state': GONE}, 'has no place for the state of a run that takes rows'),
+    ({'inputs.0.place': 'caller'}, 'input 0 comes row by row'),
+    ({'steps.0.units': 5}, 'step 0 (input, node ""): units is 5 in the manifest, 6 in the model'),
+    ({'steps.0': GONE}, 'step 0 before the plan (input, node "") '),
+]
+UNREAD = [
+    ({'inputs.1.offset': 8}, 'input 1 does not lie at 8'),
+    ({'inputs.1.offset': 1 << 20}, 'input 1 does not lie at 1048576'),
+]
+STATE = [
+    (lambda m: {'outputs.0.offset': m['outputs'][0]['offset'] + 16}, "output 0 is a state and does not lie at its input's place"),
+]
+IN_PLACE = [({'steps.1': GONE}, ' is not done')]
+TALL = [({'schedule': [{'first': 0, 'steps': 1, 'prologue': 0, 'period': 1, 'repeats': 65536, 'epilogue': 0, 'list': [0]}],
+          'arena.counters': {'offset': 0, 'bytes': 2}}, 'step 0 has more rows than its counter counts')]
+
+
+def edit(manifest, path, value):
+    """The manifest with one place, as 'steps.0.units', in another form."""
+    *way, last = [int(word) if word.isdigit() else word for word in path.split('.')]
+    at = manifest
+    for word in way:
+        at = at[word]
+    if value is GONE:
+        del at[last]
+    else:
+        at[last] = copy.deepcopy(value)
+
+
+def changed(manifest, change):
+    m = copy.deepcopy(manifest)
+    for path, value in (change(m) if callable(change) else change).items():
+        edit(m, path, value)
+    return m
+
+
+def refuse_all(t, o, model, label, flags, table):
+    with host.Work() as work:
+        status, text = host.run([o.inlay, 'compile', model, '-o', work, '--name', 'm'] + flags)
+        if not t.ok('%s: compiles' % label, status == 0, text):
+            return
+        status, text = host.run([o.inlay, 'prove', os.path.join(work, 'm.json'), model])
+        t.ok('%s: is proved' % label, status == 0, text)
+        manifest, path, bad = host.manifest(work, 'm'), os.path.join(work, 'changed.json'), []
+        for change, want in table:
+            with open(path, 'w') as f:
+                json.dump(changed(manifest, change), f)
+            status, text = host.run([o.inlay, 'prove', path, model])
+            if status not in (1, 78) or want not in text:
+                bad.append('%s: status %d, %s' % (want, status, text.strip()[:300]))
+        t.ok('%s: of %d changes each is refused for its reason' % (label, len(table)), not bad, bad)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    p.add_argument('--models', required=True)
+    o = p.parse_args()
+    t = tap.Tap()
+    digits = os.path.join(o.models, 'digits', 'digits.onnx')
+    refuse_all(t, o, digits, 'digits', [], DIGITS)
+    refuse_all(t, o, digits, 'digits in the arena', ['--io=arena'], IN_ARENA)
+    with host.Work() as work:
+        for make, flags, table in ((joined_rows, [], PIECES), (branches, ['--io=x=rows'], JUMPS), (unread, ['--io=arena'], UNREAD),
+                                   (state, ['--state=y=h'], STATE), (in_place, [], IN_PLACE), (tall, [], TALL)):
+            model = os.path.join(work, make.__name__ + '.onnx')
+            with open(model, 'wb') as f:
+                f.write(make())
+            refuse_all(t, o, model, make.__name__, flags, table)
+    t.done()
+
+
+main()
