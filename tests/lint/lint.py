@@ -78,7 +78,7 @@ ELSEWHERE = {
     'base/io_calls.c': ('base/io', 'a table of calls'), 'base/json_memory.c': (None, 'two calls that hand on; tests/fuzz/faults.c fails each allocation'),
     'onnx/message.c': ('onnx/wire', 'a table'), 'onnx/link.c': ('onnx/reader', 'names are linked when a whole graph is read'),
     'onnx/read_function.c': ('onnx/read_node', 'functions and graphs hold nodes'), 'onnx/read_graph.c': ('onnx/read_node', 'as above'),
-    'onnx/read_tensor.c': ('onnx/read_data', 'a tensor is its data'), 'onnx/tensor_file.c': (None, 'packs by protobuf-c; read back by tests/ops'),
+    'onnx/read_tensor.c': ('onnx/read_data', 'a tensor is its data'),
     'ir/recipe_make.c': ('ir/recipe', 'recipes are compared as wholes with a plain model of them'), 'ir/recipe_move.c': ('ir/recipe', 'as above'),
     'ir/recipe_concat.c': ('ir/recipe', 'as above'), 'ir/recipe_form.c': ('ir/recipe', 'as above'), 'ir/recipe_guard.c': ('ir/recipe', 'as above'), 'ir/recipe_key.c': ('ir/recipe', 'as above'),
     'ir/recipe_permute.c': ('ir/recipe', 'as above'), 'ir/recipe_read.c': ('ir/recipe', 'as above'), 'ir/recipe_run.c': ('ir/recipe', 'as above'),

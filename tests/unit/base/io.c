@@ -254,6 +254,34 @@ static void temporary_files_leave_nothing(void **state)
     remove_scratch(path);
 }
 
+static File *one_of(Arena *a, int kind)
+{
+    if (kind == 0)
+        return file_open(a, "file", LOAD_STREAM);
+    return kind == 1 ? file_create(a, "new") : file_temporary(a);
+}
+
+/* Where standard input is closed, a file is number 0 like any other. */
+static void the_first_descriptor_is_one(void **state)
+{
+    (void)state;
+    char *path = scratch();
+    Arena a = { 0 };
+    put("file", "hello");
+    const int before = dup(STDIN_FILENO);
+    for (int i = 0; i < 3; i++) {
+        close(STDIN_FILENO);
+        File *file = one_of(&a, i);
+        assert_int_equal(file->fd, 0);
+        file_close(file);
+        assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    }
+    dup2(before, STDIN_FILENO);
+    close(before);
+    arena_free(&a);
+    remove_scratch(path);
+}
+
 static void the_program_itself(void **state)
 {
     (void)state;
@@ -274,6 +302,7 @@ int main(void)
         cmocka_unit_test(no_temporary_folder_is_tmp),
         cmocka_unit_test(a_write_of_nothing_is_a_full_disk),
         cmocka_unit_test(temporary_files_leave_nothing),
+        cmocka_unit_test(the_first_descriptor_is_one),
         cmocka_unit_test(the_program_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

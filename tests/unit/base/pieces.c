@@ -73,10 +73,15 @@ static void printed_and_sunk(void **state)
     pieces_flush(&pieces);
     assert_int_equal(pieces.n, 0);
     assert_int_equal(pieces.file->size, 6);
+    for (int i = 0; i < 1500; i++)
+        pieces_put(&pieces, "456", 3);
+    pieces_flush(&pieces);
     pieces_print(&pieces, "!");
     size_t length;
     char *got = sent(&pieces, &length);
-    assert_string_equal(got, "5-x;en!");
+    assert_int_equal(length, 6 + 4500 + 1);
+    assert_memory_equal(got, "5-x;en456456", 12);
+    assert_string_equal(got + 4500, "456456!");
     free(got);
     file_close_all(&arena);
     arena_free(&arena);

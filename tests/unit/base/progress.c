@@ -3,6 +3,7 @@
 #include "calls.h"
 
 #include <stdio.h>
+#include <sys/time.h>
 
 #include "base/progress.h"
 
@@ -78,6 +79,24 @@ static void seconds_and_bytes(void **state)
     end();
 }
 
+/* After half a second, then ten times in each, until nothing is done. */
+static void the_timer_is_set(void **state)
+{
+    (void)state;
+    struct itimerval timer;
+    begin();
+    progress_doing("one");
+    getitimer(ITIMER_REAL, &timer);
+    assert_int_equal(timer.it_interval.tv_sec, 0);
+    assert_int_equal(timer.it_interval.tv_usec, 100 * 1000);
+    assert_int_equal(timer.it_value.tv_sec, 0);
+    assert_in_range(timer.it_value.tv_usec, 101 * 1000, 510 * 1000);
+    progress_doing(NULL);
+    getitimer(ITIMER_REAL, &timer);
+    assert_int_equal(timer.it_value.tv_sec | timer.it_value.tv_usec, 0);
+    end();
+}
+
 static void messages_come_between(void **state)
 {
     (void)state;
@@ -150,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seconds_and_bytes),
+        cmocka_unit_test(the_timer_is_set),
         cmocka_unit_test(messages_come_between),
         cmocka_unit_test(long_lines_are_cut),
         cmocka_unit_test(a_terminal_that_went_is_left_alone),

@@ -117,6 +117,8 @@ static void states_settle(void **state)
     assert_true(state_is_settled(&moved, then + second / 10));
     assert_false(state_is_settled(&coarse, coarse.changed + second));
     assert_true(state_is_settled(&coarse, coarse.changed + 3 * second));
+    assert_false(state_is_settled(&coarse, coarse.changed + 2 * second));
+    assert_true(state_is_settled(&coarse, coarse.changed + 2 * second + 1));
     const FileState half = { .modified = coarse.modified, .changed = then };
     assert_false(state_is_settled(&half, then + second / 100));
     assert_true(state_is_settled(&half, then + second / 10));

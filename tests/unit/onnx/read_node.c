@@ -215,9 +215,22 @@ static void declared_out_of_range(void **state)
                  "dimension 0 of the tensor is 2147483648; the greatest");
     g = plain_graph();
     put_message(&g, NUMBER(graph_proto, output),
+                value_info("y", DT_F32, 3, (const int64_t[]){ 2, most, more }));
+    expect_graph(g, 69, "dimension 2 of the tensor is 2147483648;");
+    g = plain_graph();
+    put_message(&g, NUMBER(graph_proto, output),
                 value_info("y", DT_F32, 1, &most));
     assert_int_equal(read_good(&r, g)->output.n, 2);
     read_free(&r);
+}
+
+/* Outputs behind one that is left out are looked at, too. */
+static void made_twice_behind_none(void **state)
+{
+    (void)state;
+    Bytes g = plain_graph();
+    put_message(&g, NUMBER(graph_proto, node), node("Op x > _ x"));
+    expect_graph(g, 65, "output \"x\" is already a graph input");
 }
 
 /* Values that a function declares are never its inputs. */
@@ -250,6 +263,7 @@ int main(void)
         cmocka_unit_test(the_standard_domain),
         cmocka_unit_test(every_function_is_finished),
         cmocka_unit_test(declared_out_of_range),
+        cmocka_unit_test(made_twice_behind_none),
         cmocka_unit_test(declared_in_functions),
     };
     return cmocka_run_group_tests(tests, begin, end);

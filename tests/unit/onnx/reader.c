@@ -298,6 +298,11 @@ static void test_subgraphs(void **state)
     assert_int_equal(root->input.at[1]->uses, 3);
     assert_int_equal(root->next_id,
                      (int)(root->tensor.n + m->tensor.n + i->tensor.n));
+    for (size_t k = 0; k < root->all.n; k++)
+        for (size_t t = 0; t < root->all.at[k]->tensor.n; t++) {
+            assert_int_equal(root->all.at[k]->tensor.at[t]->storage, 0);
+            assert_int_equal(root->all.at[k]->tensor.at[t]->slot, -1);
+        }
     read_free(&r);
 }
 

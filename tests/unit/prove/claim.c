@@ -526,6 +526,9 @@ static const Case cases[] = {
       "lengths.dims[0].most is no number that is not below the least" },
     { "'least': 4, 'most': 5", "'least': 5, 'most': 5",
       "lengths.variant_of is no list with each combination" },
+    { "'least': 4, 'most': 5", "'least': 0, 'most': 1", NULL },
+    { "'least': 4, 'most': 5", "'least': 4, 'most': -1",
+      "lengths.dims[0].most is no integer from 0" },
     { "'least': 4, 'most': 5", "'least': -1, 'most': 0",
       "lengths.dims[0].least is no integer" },
     { "'variant_of': [0, 0]", "'variant_of': [0, 0, 0]",
@@ -545,12 +548,15 @@ static void variants_arrive(void **state)
     Reading reading =
         reading_of("'variant_of': [0, 0]", "'variant_of': [0, 0]");
     json_t *variants = json_object_get(reading.document, "variants");
-    json_array_append_new(variants, json_deep_copy(reading.document));
+    json_t *other = json_deep_copy(reading.document);
+    json_array_append(variants, other);
+    json_array_append_new(variants, other);
     reading.claim = claim_read(&reading.arena, "m.json", reading.document);
-    assert_int_equal(reading.claim->variant.n, 2);
-    const Claim *other = reading.claim->variant.at[1];
-    assert_ptr_not_equal(other, reading.claim);
-    steps_arrive(other);
+    assert_int_equal(reading.claim->variant.n, 3);
+    for (int i = 1; i < 3; i++) {
+        assert_ptr_not_equal(reading.claim->variant.at[i], reading.claim);
+        steps_arrive(reading.claim->variant.at[i]);
+    }
     reading_end(&reading);
 }
 
