@@ -44,6 +44,20 @@ static void plan(Planned *t, uint64_t seed)
         fail_msg("seed %d, a plan as made: %s", (int)seed, why);
 }
 
+static void check_it(void *context)
+{
+    plan_check(context);
+}
+
+static Status checked(Program *program)
+{
+    FILE *out = tmpfile();
+    Diag diag = { .out = out };
+    const Status status = protect(&diag, check_it, program);
+    fclose(out);
+    return status;
+}
+
 static void damage_program(uint64_t seed, DamageCount *n)
 {
     Planned t;
@@ -75,8 +89,56 @@ static void damaged_plans(void **state)
         assert_true(n.caught[k] > 0);
 }
 
+/* What is wrong whatever the steps do. */
+static void statements_of_the_plan(void **state)
+{
+    (void)state;
+    static const char place[] = "the place of the run is overwritten",
+                      out[] = "segments leave steps out",
+                      none[] = "segments name steps that do not exist";
+    Planned t;
+    random_program(&t.w, 1, 4);
+    place_apart(&t.w);
+    plan(&t, 1);
+    Plan *p = &t.w.program.plan;
+    const Plan right = *p;
+    const int32_t n = (int32_t)t.w.program.step.n;
+    const struct {
+        int64_t place, bytes;
+        Segment segment;
+        const char *why;
+    } cases[] = {
+        { -1, 8, { 0 }, place },
+        { p->arena_size, 8, { 0 }, place },
+        { -1, 0, { .first = 1, .count = n - 1 }, out },
+        { -1, 0, { .first = 0, .count = -1 }, out },
+        { -1, 0, { .first = 0, .count = n - 1 }, out },
+        { -1, 0, { .first = 0, .count = n + 1 }, none },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Segment segment = cases[i].segment;
+        p->place = cases[i].place;
+        p->place_bytes = cases[i].bytes;
+        if (segment.count) {
+            p->segment.at = &segment;
+            p->segment.n = 1;
+        }
+        assert_string_equal(plan_object(&t.w.program).why, cases[i].why);
+        assert_int_equal(checked(&t.w.program), STATUS_INTERNAL);
+        *p = right;
+    }
+    assert_int_equal(checked(&t.w.program), STATUS_OK);
+    t.w.program.step.at[0]->units++;
+    assert_non_null(plan_object(&t.w.program).operand);
+    assert_int_equal(checked(&t.w.program), STATUS_INTERNAL);
+    world_close(&t.w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(damaged_plans) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damaged_plans),
+        cmocka_unit_test(statements_of_the_plan),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
