@@ -140,6 +140,11 @@ JUMPS = [
     ({'steps.0.units': 5}, 'step 0 (input, node ""): units is 5 in the manifest, 6 in the model'),
     ({'steps.0': GONE}, 'step 0 before the plan (input, node "") '),
 ]
+THREADS = [
+    ({'arena.threads': GONE}, 'a step is split that no threads can share'),
+    (lambda m: {'steps.%d.split' % next(i for i, s in enumerate(m['steps']) if s['units'] < 2): True},
+     'a step is split that no threads can share'),
+]
 UNREAD = [
     ({'inputs.1.offset': 8}, 'input 1 does not lie at 8'),
     ({'inputs.1.offset': 1 << 20}, 'input 1 does not lie at 1048576'),
@@ -197,6 +202,7 @@ def main():
     digits = os.path.join(o.models, 'digits', 'digits.onnx')
     refuse_all(t, o, digits, 'digits', [], DIGITS)
     refuse_all(t, o, digits, 'digits in the arena', ['--io=arena'], IN_ARENA)
+    refuse_all(t, o, digits, 'digits by threads', ['--threads=2', '--plan=order'], THREADS)
     with host.Work() as work:
         for make, flags, table in ((joined_rows, [], PIECES), (branches, ['--io=x=rows'], JUMPS), (unread, ['--io=arena'], UNREAD),
                                    (state, ['--state=y=h'], STATE), (in_place, [], IN_PLACE), (tall, [], TALL)):

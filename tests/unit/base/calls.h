@@ -133,6 +133,7 @@ typedef struct Read {
 static inline void read_some(void *context)
 {
     Read *r = context;
+    errno = EINTR; /* of an earlier call: it means nothing here */
     file_read(r->file, r->at, r->to, r->n);
 }
 

@@ -76,6 +76,9 @@ static void ties_and_lengths(void **state)
         text[i] = 'a';
     text[129] = 0;
     const char *const itself[] = { text, NULL };
+    static const char *const three[] = { "abc", NULL };
+    assert_ptr_equal(nearest("xabc", three), three[0]);
+    assert_null(nearest("xyabc", three));
     assert_null(nearest(text, itself));
     assert_null(nearest("aaaaa", itself));
     text[128] = 0;

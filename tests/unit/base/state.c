@@ -90,6 +90,11 @@ static void states_that_are_not_told(void **state)
     const int before = open_descriptors();
     put("a", "one");
     Look l = { .path = "a" };
+    const int input = dup(STDIN_FILENO);
+    close(STDIN_FILENO); /* so that the file is number 0 */
+    assert_true(look_at("a").found);
+    dup2(input, STDIN_FILENO);
+    close(input);
     inject(CALL_STAT, 0, EIO);
     assert_false(look_at("a").found);
     inject(CALL_STAT, 1, EIO);
