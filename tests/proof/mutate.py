@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutation test: changes one operator, constant or condition of a C file at a time, and asks its unit tests whether they see it.
 
-    mutate.py --build BUILD [--cases N] [--sample N] [--seed N] [--only LINE-LINE] FILE=TEST[,TEST...]...
+    mutate.py --build BUILD [--cases N] [--sample N] [--seed N] [--explained FILE] [--least PERCENT] [--whole FOLDER,...]
+              FILE=TEST[,TEST...]...
 
 FILE is below compiler/, TEST one of tests/unit: prove/bound.c=prove/bound,plan/stream. Only the file is compiled anew, with the
 flags of BUILD; its object stands before the library of the others when the test is linked. A mutant is caught where a test fails,
 crashes or takes ten times as long as without it. Not counted: asserts and what only documented faults of ours reach (`STATUS_INTERNAL`),
-and mutants of which the compiler makes the same object."""
+mutants of which the compiler makes the same object, and those that --explained lists: FILE, mutant, its line and why no test can tell,
+between tabs. --least: status 1 where fewer are caught; --whole: or where a file of the folder is not among those given, or a
+line of the list is of none."""
 import argparse
 import concurrent.futures
 import json
@@ -26,6 +29,8 @@ SWAPS = {'<': ['<='], '<=': ['<'], '>': ['>='], '>=': ['>'], '==': ['!='], '!=':
 TOKEN = re.compile(r'//.*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|0x[0-9a-fA-F]+|\d[\w.]*'
                    r'|<<=|>>=|->|\+\+|--|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||[-+*/%<>!&|^~?:=;,.(){}\[\]#]', re.S)
 LEFT_OUT = re.compile(r'assert\(|STATUS_INTERNAL|^\s*#|^static const|^ \*')
+SAME = re.compile(r'NEW_ARRAY\(|\.(byte|node) = -1')      # room that nothing uses; no place, whichever number says so
+LEAST = re.compile(r'(\S+) [<>] (\S.*?) \? (?:\(\w+\))?\1 : \2')      # where both are equal, either will do
 
 
 def is_binary(before):
@@ -40,7 +45,7 @@ def is_type(text):
 def mutants(source):
     """[(line, what, the changed source)]"""
     lines, found, before = source.split('\n'), [], ''
-    body = source.index('\n{')            # declarations hold nothing to mutate
+    body = source.find('\n{') % (len(source) + 1)         # declarations hold nothing to mutate
     for m in TOKEN.finditer(source):
         token, line = m.group(), source.count('\n', 0, m.start())
         if token[:2] in ('/*', '//'):
@@ -50,8 +55,8 @@ def mutants(source):
             continue
         new = []
         if token in SWAPS and (token not in '+-*' or is_binary(last) and not (token == '*' and is_type(last))):
-            new = SWAPS[token]
-        elif re.fullmatch(r'\d+', token) and last not in ('[', 'case') and int(token) < 1000:
+            new = [] if token in '<>' and LEAST.search(lines[line]) else SWAPS[token]
+        elif re.fullmatch(r'\d+', token) and last not in ('[', 'case') and int(token) < 1000 and not SAME.search(lines[line]):
             new = [str(int(token) + 1)]
         elif token == '!':
             new = ['']
@@ -138,6 +143,26 @@ class File:
         return 'caught' if caught else 'survived'
 
 
+def read_explained(path):
+    """{file: {(mutant, line)}}; each is of a line that there is."""
+    explained = {}
+    if path:
+        with open(path) as f:
+            rows = [line.rstrip('\n').split('\t') for line in f if line.strip() and not line.startswith('#')]
+        for file, what, text, why in rows:
+            with open(os.path.join(ROOT, 'compiler', file)) as f:
+                if text not in (line.strip() for line in f) or not why:
+                    sys.exit('%s: %s has no such line: %s' % (path, file, text))
+            explained.setdefault(file, set()).add((what, text))
+    return explained
+
+
+def absent(folders, given):
+    """C files of the folders that nobody tests."""
+    files = [os.path.join(folder, name) for folder in folders for name in os.listdir(os.path.join(ROOT, 'compiler', folder)) if name.endswith('.c')]
+    return sorted(set(files) - {g.partition('=')[0] for g in given})
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--build', required=True, type=os.path.abspath)
@@ -145,15 +170,23 @@ def main():
     p.add_argument('--sample', type=int, default=0)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--jobs', type=int, default=os.cpu_count())
+    p.add_argument('--explained')
+    p.add_argument('--least', type=float, default=0)
+    p.add_argument('--whole', default='')
     p.add_argument('files', nargs='+')
     o = p.parse_args()
+    missing = absent([f for f in o.whole.split(',') if f], o.files)
+    if missing:
+        sys.exit('no tests are given for ' + ', '.join(missing))
+    explained = read_explained(o.explained)
     caught = counted = 0
     for given in o.files:
         name, _, tests = given.partition('=')
         subprocess.run(['ninja', '-C', o.build] + ['tests/unit/unit-' + t.replace('/', '_') for t in tests.split(',')], check=True, capture_output=True)
         with tempfile.TemporaryDirectory(prefix='inlay-mutants-') as work:
             file = File(o, work, name, tests.split(','))
-            chosen = mutants(file.source)
+            known, lines = explained.get(name, set()), file.source.split('\n')
+            chosen = [m for m in mutants(file.source) if (m[1], lines[m[0] - 1].strip()) not in known]
             if o.sample and o.sample < len(chosen):
                 chosen = sorted(random.Random(o.seed).sample(chosen, o.sample), key=lambda m: m[0])
             with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
@@ -165,6 +198,7 @@ def main():
         print('%s: %d caught of %d, %.1f %% (%d the same object, %d no C)' % (name, n[0], n[0] + n[1], 100 * n[0] / max(1, n[0] + n[1]), n[2], n[3]), flush=True)
         caught, counted = caught + n[0], counted + n[0] + n[1]
     print('%d caught of %d, %.1f %%' % (caught, counted, 100 * caught / max(1, counted)))
+    sys.exit(100 * caught < o.least * counted)
 
 
 main()

@@ -92,7 +92,7 @@ static inline void listing(const char *dir, char *to, size_t room, int depth)
         free(entry);
 }
 
-static const char *tree(void)
+static inline const char *tree(void)
 {
     static char text[4096];
     text[0] = 0;

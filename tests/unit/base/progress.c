@@ -147,7 +147,7 @@ static void long_lines_are_cut(void **state)
     char what[200], want[161];
     memset(what, 'w', sizeof what - 1);
     what[sizeof what - 1] = 0;
-    snprintf(want, sizeof want, CLEAR "%s", what);
+    snprintf(want, sizeof want, CLEAR "%.156s", what);
     begin();
     doing(what);
     expect(1, want);

@@ -269,6 +269,8 @@ static void test_subgraphs(void **state)
     put_message(
         &inner, NUMBER(graph_proto, output),
         value_float("w")); /* a value of the outermost graph as an output */
+    put_message(&inner, NUMBER(graph_proto, initializer),
+                tensor_raw("own", DT_F32, 1, "abcd", 4));
     put_message(&a, NUMBER(attribute_proto, g), inner);
     put_message(&mid, NUMBER(graph_proto, node), node("Neg x > m"));
     put_message(&mid, NUMBER(graph_proto, node), node_with("If c > out o2", a));
