@@ -8,7 +8,8 @@
 
 #include "damage.h"
 
-enum { CASES = 4000, PER_PLAN = 24 };
+/* So many cases meet each kind of plan and of damage. */
+enum { CASES = 4000, ALL_KINDS = 2000, PER_PLAN = 24 };
 
 typedef struct Planned {
     Net net;
@@ -167,6 +168,8 @@ static void damaged_nets(void **state)
         damage_net(i, &n);
     damage_print(&n);
     assert_int_equal(n.missed, 0);
+    if (cases(CASES) < ALL_KINDS)
+        return;
     for (int k = 0; k < DAMAGE_KINDS; k++)
         assert_true(n.caught[k] > 0);
     for (int k = 0; k < PLAN_KINDS; k++)
