@@ -59,12 +59,30 @@ static void print_loc(FILE *f, Loc loc)
         fputs(": ", f);
 }
 
+/* The first error of a quiet attempt, for who made the attempt. */
+static void note_why(Diag *diag, Loc loc, const char *format, va_list args)
+{
+    const size_t size = sizeof diag->why;
+    const char *name = loc.name && *loc.name ? loc.name : NULL;
+    size_t used = 0;
+    if (*diag->why)
+        return;
+    if (loc.op)
+        snprintf(diag->why, size, "%s%s%s(%s): ", name ? "\"" : "",
+                 name ? name : "", name ? "\" " : "", loc.op);
+    used = strlen(diag->why);
+    vsnprintf(diag->why + used, size - used, format, args);
+}
+
 static void report(Loc loc, const char *kind, const char *help,
                    const char *format, va_list args)
 {
     FILE *f = diag_now && diag_now->out ? diag_now->out : stderr;
-    if (diag_now && diag_now->quiet)
+    if (diag_now && diag_now->quiet) {
+        if (!strcmp(kind, "error"))
+            note_why(diag_now, loc, format, args);
         return;
+    }
     progress_pause();
     char text[2048];
     vsnprintf(text, sizeof text, format, args);

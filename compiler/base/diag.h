@@ -46,6 +46,7 @@ typedef struct Diag {
     FILE *out;      /* messages go here: stderr */
     bool quiet; /* nothing is printed: an attempt whose failure is an answer */
     int errors, warnings;
+    char why[256]; /* what a quiet attempt did not print: its first error */
 } Diag;
 
 /* The Diag that fail_...() reports to; set by protect(). One compile runs at a time in a thread. */

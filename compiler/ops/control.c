@@ -124,10 +124,9 @@ static void infer_branches(Node *node, Graph *const *branch)
             branch[k]->dead = true;
         if (branch[k]->dead)
             warn_at(node_loc(node),
-                    "its %s branch does not fit the input shapes; a run that "
-                    "takes it ends with an "
-                    "error",
-                    k ? "then" : "else");
+                    "its %s branch does not fit the input shapes (%s); a run "
+                    "that takes it ends with an error",
+                    k ? "then" : "else", attempt.why);
     }
 }
 

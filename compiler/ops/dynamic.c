@@ -153,12 +153,7 @@ static Tensor *fixed(const Node *at, Tensor *tensor)
 {
     if (!shape_known(tensor->declared) ||
         !shape_equal(tensor->declared, &tensor->shape))
-        fail_node(at, STATUS_UNSUPPORTED,
-                  "declare the operand's shape in the model (value_info), if "
-                  "it is fixed in your use",
-                  "the size of its operand \"%s\", at most %s, is known only "
-                  "when the model runs",
-                  tensor->name, shape_text(at->graph->arena, &tensor->shape));
+        fail_bound(at, tensor, NULL);
     return dynamic_settled(at, "FixedSize", tensor);
 }
 

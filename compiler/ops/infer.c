@@ -10,6 +10,26 @@
 
 enum { LARGEST_BYTES_LOG2 = 40 };
 
+/* The first operand of which only a run says the size; NULL: there is none. */
+static const Tensor *sized_by_run(const Node *node)
+{
+    for (int i = 0; i < node->n_in; i++)
+        if (node->in[i] && node->in[i]->dynamic)
+            return node->in[i];
+    return NULL;
+}
+
+void fail_bound(const Node *node, const Tensor *tensor, const char *text)
+{
+    fail_at(STATUS_UNSUPPORTED, node_loc(node),
+            "declare the operand's shape in the model (value_info), if it is "
+            "fixed in your use",
+            "the size of its operand \"%s\", at most %s, is known only when "
+            "the model runs%s%s",
+            tensor->name, shape_text(node->graph->arena, &tensor->shape),
+            text ? ": " : "", text ? text : "");
+}
+
 void fail_node(const Node *node, Status status, const char *help,
                const char *format, ...)
 {
@@ -18,6 +38,9 @@ void fail_node(const Node *node, Status status, const char *help,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    const Tensor *tensor = sized_by_run(node);
+    if (tensor && status == STATUS_MALFORMED)
+        fail_bound(node, tensor, text);
     fail_at(status, node_loc(node), help, "%s", text);
 }
 

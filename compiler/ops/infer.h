@@ -52,5 +52,10 @@ InferFn infer_compare;     /* broadcast of all inputs, bool */
 _Noreturn void fail_node(const Node *node, Status status, const char *help,
                          const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Fails with 69: only a run says how large that operand is. What does not fit a bound is no fault
+ * of the file, as the real size may: fail_node() comes here. `text` says what, or is NULL. */
+_Noreturn void fail_bound(const Node *node,
+                          const Tensor *tensor, /* the operand */
+                          const char *text);
 
 #endif

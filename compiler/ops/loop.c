@@ -95,12 +95,13 @@ typedef struct Unrolled {
     int carried, scans;
     int64_t most, turns; /* turns: made so far */
     bool endless;        /* the loop has no trip count that serves */
+    const char *why;     /* one body does not do for all turns */
     Tensor **made;       /* the carried values, then the joined rows */
     Tensor **rows;       /* [scans][most] */
 } Unrolled;
 
 static Unrolled begin_unroll(Node *node, const Graph *body, int64_t trips,
-                             int carried)
+                             int carried, const char *why)
 {
     Arena *arena = node->graph->arena;
     Unrolled loop = {
@@ -110,6 +111,7 @@ static Unrolled begin_unroll(Node *node, const Graph *body, int64_t trips,
         .scans = (int)body->output.n - 1 - carried,
         .most = trips,
         .endless = trips < 0 || trips > MOST_UNROLLED,
+        .why = why,
     };
     if (loop.endless)
         loop.most = MOST_UNROLLED;
@@ -156,16 +158,13 @@ static bool goes_on(const Unrolled *loop, const Tensor *condition)
     if (!condition->value)
         fail_node(loop->node, STATUS_UNSUPPORTED,
                   "bake the inputs its condition depends on with --const",
-                  "its values change their shape while its end depends on "
-                  "the data");
+                  "%s, while its end depends on the data", loop->why);
     if (!control_is_true(condition, loop->node->graph))
         return false;
     if (loop->endless && loop->turns == loop->most)
-        fail_node(loop->node, STATUS_UNSUPPORTED,
-                  "bake the trip count with --const",
-                  "its values change their shape from turn to turn, and it "
-                  "does not end after %d",
-                  MOST_UNROLLED);
+        fail_node(
+            loop->node, STATUS_UNSUPPORTED, "bake the trip count with --const",
+            "%s, and it does not end after %d turns", loop->why, MOST_UNROLLED);
     return loop->turns < loop->most;
 }
 
@@ -182,9 +181,10 @@ static void join_rows(Unrolled *loop)
 }
 
 /* `trips` copies of the body, or until its condition, a constant at each turn, ends the loop. */
-static void unroll(Node *node, const Graph *body, int64_t trips, int carried)
+static void unroll(Node *node, const Graph *body, int64_t trips, int carried,
+                   const char *why)
 {
-    Unrolled loop = begin_unroll(node, body, trips, carried);
+    Unrolled loop = begin_unroll(node, body, trips, carried, why);
     Graph *graph = node->graph;
     const uint8_t one = 1;
     Recipe *value = recipe_memory(graph->store, DT_BOOL, 0, NULL, &one);
@@ -248,11 +248,23 @@ static void infer_loop_outputs(Node *node, const Graph *graph, int64_t trips,
     }
 }
 
+/* Why one body does not do for all turns, of what the attempt to type it said. */
+static const char *reason(const Node *node, const Diag *attempt)
+{
+    if (!*attempt->why)
+        return "its values change their shape from turn to turn";
+    return arena_printf(node->graph->arena,
+                        "one body does not do for all its turns (%s)",
+                        attempt->why);
+}
+
 /* The body typed by the first turn; NULL: one turn is not like the next, as where values of an
  * iteration decide shapes, or sequences grow. Then only the copies of unroll() can be typed. */
-static Graph *lasting_body(Node *node, const Graph *body, int carried)
+static Graph *lasting_body(Node *node, const Graph *body, int carried,
+                           const char **why)
 {
     Diag attempt = { .quiet = true };
+    *why = "it carries a sequence";
     for (int i = 0; i < carried; i++)
         if (node->in[2 + i] && node->in[2 + i]->sequence)
             return NULL;
@@ -262,6 +274,7 @@ static Graph *lasting_body(Node *node, const Graph *body, int carried)
     if (!protect(&attempt, control_infer_body, graph) && stable(graph, carried))
         return graph;
     graph->dead = true;
+    *why = reason(node, &attempt);
     return NULL;
 }
 
@@ -314,7 +327,8 @@ void infer_loop(Node *node)
     check_loop_body(node, body, node->n_in - 2);
     loop_take_out_constant(node, body);
     const int carried = node->n_in - 2;
-    Graph *lasting = lasting_body(node, body, carried);
+    const char *why;
+    Graph *lasting = lasting_body(node, body, carried, &why);
     const int64_t trips = trip_count(node);
     const bool runs =
         !node_in(node, 1) || control_is_true(node->in[1], node->graph);
@@ -322,10 +336,11 @@ void infer_loop(Node *node)
     if (lasting)
         infer_lasting(node, body, lasting, trips, runs);
     else if (runs)
-        unroll(node, body, trips, carried);
+        unroll(node, body, trips, carried, why);
     else
-        fail_node(node, STATUS_UNSUPPORTED, "bake the trip count with --const",
-                  "its values change their shape from turn to turn");
+        fail_node(node, STATUS_UNSUPPORTED,
+                  "bake the inputs its condition depends on with --const",
+                  "%s, and only a run says whether it begins", why);
 }
 
 /* Does `root` hold a carried value of the next turn, other than value i? */

@@ -538,6 +538,26 @@ TURNED = (('Gather', [2, 0, 1], [2], {'axis': 0}), ('Gather', [2, 0, 1], [2, 3],
           ('GatherND', [0, 2, 1], [5, 2], {'batch_dims': 1}))
 
 
+def of_some_rows(op, ins, constant, results=1, **attributes):
+    """An operator whose constant fits the four rows that a mask leaves of six, and not the six."""
+    out = ['y', 'z'][:results]
+    nodes = [make_node('Greater', ['s', 'none'], ['good']), make_node('Compress', ['x', 'good'], ['rows'], axis=0),
+             make_node('Transpose', ['rows'], ['columns'], perm=[1, 0]), make_node(op, ins, out, **attributes)]
+    model = make_model(nodes, [make_value('x', F32, [6, 2]), make_value('s', F32, [6])], [make_value(n, F32, ['n', 'm']) for n in out],
+                       [floats('none', [], [0]), constant])
+    return model, [floats('x', [6, 2], range(12)), floats('s', [6], [1, -1, 1, 1, -1, 1])], []
+
+
+def loop_of_a_product():
+    """A loop that only the data end, of a body whose matrices do not fit."""
+    body = make_graph_attr('body',
+        [make_node('MatMul', ['v', 'w'], ['v1'], 'product'), make_node('ReduceSum', ['v1'], ['sum'], keepdims=0), make_node('Less', ['sum', 'most'], ['c1'])],
+        [make_value('i', I64, []), make_value('c', BOOL, []), make_value('v', F32, ['n', 'm'])], [make_value('c1', BOOL, []), make_value('v1', F32, ['n', 'k'])])
+    model = make_model([make_node('Loop', ['', 'go', 'x'], ['y'], graphs=[body])], [make_value('x', F32, [1, 3]), make_value('go', BOOL, [])],
+                       [make_value('y', F32, ['n', 'k'])], [floats('w', [2, 2], range(4)), floats('most', [], [9])])
+    return model, [floats('x', [1, 3], range(3)), make_tensor('go', BOOL, [], b'\1')], []
+
+
 def judge(inlay, case):
     """'' or what is wrong."""
     model, given, want = case
@@ -614,6 +634,13 @@ def main():
         want = [floats('y', [1, 3], [-2, 0, 3])]
         bad = judge(o.inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
         t.ok('a slope of %s' % dims, bad[:9] == wanted and (not wanted or 'does not broadcast' in bad), bad)
+    for case in (of_some_rows('Split', ['rows', 'parts'], ints('parts', [2], [1, 3]), 2, axis=0),
+                 of_some_rows('MatMul', ['columns', 'w'], floats('w', [4, 3], range(12))),
+                 of_some_rows('GatherND', ['rows', 'at'], ints('at', [4, 1, 1], [0, 1, 1, 0]), batch_dims=1)):
+        bad = judge(o.inlay, case)
+        t.ok('what does not fit the most rows may fit those there are', bad.startswith('status 69') and 'at most' in bad, bad)
+    bad = judge(o.inlay, loop_of_a_product())
+    t.ok('why the turns of a loop are not alike', bad.startswith('status 69') and 'product' in bad and 'do not fit' in bad, bad)
     t.done()
 
 

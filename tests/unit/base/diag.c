@@ -147,6 +147,24 @@ static void frames_nest(void **state)
            "inlay: error: a size computed from the model is out of range\n"
            "  help: check the dimensions and attributes of the model\n");
     assert_null(inner.frame);
+    assert_string_equal(inner.why, "what 7");
+}
+
+/* An attempt prints nothing, and keeps its first error with the operator where it lies. */
+static void attempts_keep_why(void **state)
+{
+    (void)state;
+    Loc loc = LOC_NONE;
+    loc.name = "conv1";
+    loc.op = "Conv";
+    Outcome outcome = run(fail_there, &loc, true);
+    assert_string_equal(outcome.text, "");
+    assert_string_equal(outcome.diag.why, "\"conv1\" (Conv): what 7");
+    free(outcome.text);
+    loc.name = "";
+    outcome = run(fail_there, &loc, true);
+    assert_string_equal(outcome.diag.why, "(Conv): what 7");
+    free(outcome.text);
 }
 
 static void fail_for_memory(void *context)
@@ -295,6 +313,7 @@ int main(void)
         cmocka_unit_test(unprintable_bytes_are_escaped),
         cmocka_unit_test(errors_are_collected),
         cmocka_unit_test(frames_nest),
+        cmocka_unit_test(attempts_keep_why),
         cmocka_unit_test(memory_and_first_status),
         cmocka_unit_test(without_a_frame),
         cmocka_unit_test(sums_that_do_not_fit),
