@@ -88,6 +88,7 @@ struct Tensor {
     const IntegerScale *numbers;
     /* it is no tensor but this list of them; NULL: a tensor */
     const Sequence *sequence;
+    bool listed; /* it is in such a list, and keeps its name */
     /* the layout pass turned it: its dimension i is dimension turn[i] of this one, which may be
      * gone; NULL: it did not */
     const Tensor *turned_of;

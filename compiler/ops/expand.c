@@ -263,7 +263,7 @@ static void take(Graph *g, const Node *at, Tensor *old, Tensor *made)
     if (made->value)
         old->value = made->value;
     else if (made->producer && made->producer->graph == g &&
-             made->producer->version)
+             made->producer->version && !made->listed)
         graph_take_name(g, old, made);
     else {
         Node *node =

@@ -23,8 +23,12 @@ static Sequence *new_sequence(const Node *node, int64_t length)
     return sequence;
 }
 
+/* Its items stay what they are: the list is read again where no use of a node tells of it. */
 static void give(Node *node, const Sequence *s)
 {
+    for (int64_t i = 0; i < s->n; i++)
+        if (s->item[i])
+            s->item[i]->listed = true;
     node->out[0]->sequence = s;
     graph_kill(node);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Types and shapes, in execution order; nodes with constant operands are computed on the way, so
  * that shape subgraphs have vanished when their results are needed. Requires: a sorted graph with
- * unique names. Ensures: every live value has a type and a known shape. */
+ * unique names. Ensures: every live value has a type, a known shape and a node that makes it. */
 #include <string.h>
 
 #include "eval/fold.h"
 #include "ops/dynamic.h"
+#include "ops/infer.h"
 #include "ops/ops.h"
 #include "ops/parts.h"
 #include "passes/passes.h"
@@ -153,6 +154,48 @@ static const IntegerScale *const *numbers_of(Graph *graph,
     return numbers;
 }
 
+static void note_made(const Graph *graph, bool *made)
+{
+    for (size_t i = 0; i < graph->input.n; i++)
+        made[graph->input.at[i]->id] = true;
+    for (size_t i = 0; i < graph->node.n; i++) {
+        const Node *node = graph->node.at[i];
+        for (int k = 0; k < node->n_out && !node->dead; k++)
+            if (node->out[k])
+                made[node->out[k]->id] = true;
+    }
+}
+
+static void need_made(const Graph *graph, const bool *made)
+{
+    for (size_t i = 0; i < graph->node.n; i++) {
+        const Node *node = graph->node.at[i];
+        for (int k = 0; k < node->n_in && !node->dead; k++) {
+            const Tensor *in = node->in[k];
+            if (in && !in->value && !in->sequence && !made[in->id])
+                fail_node(node, STATUS_INTERNAL,
+                          "please report this model: it is a bug of Inlay, "
+                          "not of the model",
+                          "nothing makes its operand \"%s\"", in->name);
+        }
+    }
+}
+
+/* What is put together in place of nodes has lost none of what others read. */
+static void check_made(Graph *graph)
+{
+    Arena *scratch = &graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    bool *made = NEW_ARRAY(scratch, bool, graph->next_id);
+    for (size_t k = 0; k < graph->all.n; k++)
+        if (!graph_gone(graph->all.at[k]))
+            note_made(graph->all.at[k], made);
+    for (size_t k = 0; k < graph->all.n; k++)
+        if (!graph_gone(graph->all.at[k]))
+            need_made(graph->all.at[k], made);
+    arena_release(scratch, mark);
+}
+
 void pass_infer(Graph *graph)
 {
     graph->infer = infer_graph;
@@ -170,6 +213,7 @@ void pass_infer(Graph *graph)
     dynamic_outputs(graph);
     graph->infer = NULL;
     graph_count_uses(graph);
+    check_made(graph);
     graph->in_numbers = numbers_of(graph, graph->input.at, graph->input.n);
     graph->out_numbers = numbers_of(graph, graph->output.at, graph->output.n);
     for (size_t k = graph->all.n; k-- > 0;)

@@ -538,6 +538,14 @@ TURNED = (('Gather', [2, 0, 1], [2], {'axis': 0}), ('Gather', [2, 0, 1], [2, 3],
           ('GatherND', [0, 2, 1], [5, 2], {'batch_dims': 1}))
 
 
+def part_and_whole(part):
+    """A part of a split that is a result, and the whole of the same parts: the part has two names."""
+    model = make_model(
+        [make_node('SplitToSequence', ['x', 'sizes'], ['q'], axis=0), make_node('SequenceAt', ['q', 'place'], ['a']), make_node('ConcatFromSequence', ['q'], ['y'], axis=0)],
+        [make_value('x', F32, [6])], [make_value('a', F32, ['n']), make_value('y', F32, [6])], [ints('sizes', [3], [1, 2, 3]), ints('place', [], [part])])
+    return model, [floats('x', [6], range(6))], [floats('a', [3], range(6)[3:]) if part else floats('a', [1], [0]), floats('y', [6], range(6))]
+
+
 def of_some_rows(op, ins, constant, results=1, **attributes):
     """An operator whose constant fits the four rows that a mask leaves of six, and not the six."""
     out = ['y', 'z'][:results]
@@ -634,6 +642,9 @@ def main():
         want = [floats('y', [1, 3], [-2, 0, 3])]
         bad = judge(o.inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
         t.ok('a slope of %s' % dims, bad[:9] == wanted and (not wanted or 'does not broadcast' in bad), bad)
+    for part in (-1, 0):
+        bad = judge(o.inlay, part_and_whole(part))
+        t.ok('part %d of a sequence, and all of it' % part, not bad, bad)
     for case in (of_some_rows('Split', ['rows', 'parts'], ints('parts', [2], [1, 3]), 2, axis=0),
                  of_some_rows('MatMul', ['columns', 'w'], floats('w', [4, 3], range(12))),
                  of_some_rows('GatherND', ['rows', 'at'], ints('at', [4, 1, 1], [0, 1, 1, 0]), batch_dims=1)):
