@@ -99,14 +99,15 @@ typedef struct Packed {
     bool dense; /* for the plain dense kernel */
 } Packed;
 
-/* Does the plain dense kernel serve it? Its code is small; the tiles are faster only on more. */
-static bool is_small(const Node *node, const Packed *packed)
+/* Does the plain dense kernel serve it? Its code is small; with vectors the tiles are faster on
+ * more. */
+static bool is_dense(const Lower *lower, const Node *node, const Packed *packed)
 {
     const Epilogue epilogue = epilogue_of(node);
     const bool few =
         packed->k <= SMALL_PRODUCT && packed->columns <= SMALL_PRODUCT;
-    return packed->rows == 1 && few &&
-           packed->k * packed->columns <= SMALL_PRODUCT &&
+    const bool small = few && packed->k * packed->columns <= SMALL_PRODUCT;
+    return packed->rows == 1 && (small || !lower->family->float_vectors) &&
            !epilogue_needs_pass(&epilogue);
 }
 
@@ -135,7 +136,7 @@ static void pack_for(Lower *lower, const Node *node, Packed *packed,
                      const Recipe *matrix, bool transposed, float alpha)
 {
     const int width = lower->pack_width;
-    packed->dense = !lower->any_rows && is_small(node, packed) &&
+    packed->dense = !lower->any_rows && is_dense(lower, node, packed) &&
                     !weights_are_narrow(lower, matrix);
     if (packed->dense)
         lower->pack_width = SMALL_WIDTH;

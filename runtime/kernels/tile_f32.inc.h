@@ -81,26 +81,7 @@ INLAY_INLINE void INLAY_W(products_beside)(INLAY_FLOATS (*sum)[4],
 #if INLAY_TILE_ARM
 #include "kernels/tile_arm.inc.h"
 #elif INLAY_L == 4 && defined INLAY_HELIUM
-/* Adds the products of `taps` adjacent floats of each pixel. A number in a register of integers is
- * each lane of a factor. */
-INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
-                                    const ptrdiff_t *offset,
-                                    const float *weights, int32_t taps,
-                                    const inlay_shape shape)
-{
-    int32_t k;
-    int p, v;
-    for (k = 0; k < taps; k++, weights += shape.width) {
-        INLAY_FLOATS weight[4];
-        INLAY_W(weights)(weight, weights, shape);
-        INLAY_UNROLL
-        for (p = 0; p < shape.pixels; p++) {
-            const float value = x[offset[p] + k];
-            for (v = 0; v < shape.vectors; v++)
-                sum[p][v] = vfmaq_n_f32(sum[p][v], weight[v], value);
-        }
-    }
-}
+#include "kernels/tile_helium.inc.h"
 #else
 /* Adds the products of `taps` adjacent floats of each pixel. */
 INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,

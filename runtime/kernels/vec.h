@@ -116,7 +116,8 @@ INLAY_INLINE float inlay_fma1(float a, float b, float c)
 #define INLAY_EVERY_OTHER(n) INLAY_FOUR(n)
 #ifdef INLAY_HELIUM
 #define INLAY_LARGER(a, b) vpselq_f32(a, b, vcmpgtq_f32(a, b))
-#define INLAY_SMALLER(a, b) vpselq_f32(a, b, vcmpltq_f32(a, b))
+/* "Less than" holds for NaN, "greater than" does not. */
+#define INLAY_SMALLER(a, b) vpselq_f32(a, b, vcmpgtq_f32(b, a))
 #define INLAY_FUSED(a, b, c) vfmaq_f32(c, a, b)
 #endif
 #if defined __SSE2__
