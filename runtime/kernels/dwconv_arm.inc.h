@@ -165,9 +165,7 @@ INLAY_INLINE void inlay_dw_four_end(const inlay_dw *t, const float *sums,
 {
     float v[4];
     int i;
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++)
-        v[i] = sums[i];
+    inlay_arm_take(v, sums);
     if (q) {
         INLAY_UNROLL
         for (i = 0; i < 4; i++)
@@ -183,9 +181,7 @@ INLAY_INLINE void inlay_dw_four_end(const inlay_dw *t, const float *sums,
         for (i = 0; i < 4; i++)
             v[i] = inlay_min1(t->hi, v[i]);
     }
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++)
-        y[i] = v[i];
+    inlay_arm_put(y, v);
 }
 
 /* What the rows of a tile have in common, channels [c, c + 4). */

@@ -143,13 +143,16 @@ enum { INLAY_TILE_MOST = 7 };
 #endif
 #endif
 /* Does one function make tiles of any number of pixels? */
-#ifdef INLAY_FPU_ARM
+#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
 #define INLAY_TILE_ARM 1
 #else
 #define INLAY_TILE_ARM 0
 #endif
-#if INLAY_TILE_ARM && INLAY_TILE_P > 5
+#if defined INLAY_FPU_ARM && INLAY_TILE_P > 5
 #error "INLAY_TILE_P is at most 5 on Arm cores without vectors"
+#endif
+#if defined INLAY_HELIUM && INLAY_TILE_P > 6
+#error "INLAY_TILE_P is at most 6 with Helium"
 #endif
 #if INLAY_TILE_P > 7
 #error "INLAY_TILE_P is at most 7"

@@ -3,6 +3,9 @@
  * or two tiles of few vectors. `shape` is constant wherever these functions stand: the loops over
  * sum[pixel][vector] are written out, and the sums are registers. */
 
+/* Where instructions have names there are no others. */
+#if INLAY_L == 1 || !INLAY_TILE_ARM
+
 /* The weights of one tap. */
 INLAY_INLINE void INLAY_W(weights)(INLAY_FLOATS *weight, const float *from,
                                    const inlay_shape shape)
@@ -80,8 +83,6 @@ INLAY_INLINE void INLAY_W(products_beside)(INLAY_FLOATS (*sum)[4],
 
 #if INLAY_TILE_ARM
 #include "kernels/tile_arm.inc.h"
-#elif INLAY_L == 4 && defined INLAY_HELIUM
-#include "kernels/tile_helium.inc.h"
 #else
 /* Adds the products of `taps` adjacent floats of each pixel. */
 INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
@@ -607,3 +608,5 @@ INLAY_INLINE int INLAY_W(tiles_any)(const inlay_tile *t,
     INLAY_W(tiles_of)(t, call, g, shape);
     return 1;
 }
+
+#endif

@@ -1,148 +1,223 @@
 /* SPDX-License-Identifier: 0BSD
- * The products of tile_f32.inc.h by Helium's vectors: four channels lie in one, and a float of a
- * pixel in a register of integers is each lane of a factor. Where the weights of taps lie together
- * two taps of two to six pixels go at a time, or eight and four of one; gcc loads one float and one
- * weight after the other, and counts pointers up. The products and their order are those of the C.
+ * The part of tile_arm.inc.h for Helium: four channels lie in a vector, and a float of a pixel in a
+ * register of integers is each lane of a factor. Where the weights of taps lie together two taps of
+ * two to six pixels go at a time, four of one; gcc loads one float and one weight after the other,
+ * and counts pointers up.
  *
- * The registers of integers have their names: r4, r5, r6, r8, r10 and r12 are where the pixels lie,
- * r11 where the weights do, r0 to r3 floats of pixels; those of vectors are the compiler's. */
+ * All registers have their names: r9 is the run, r4, r5, r6, r8, r10 and r12 are where the pixels
+ * lie, r11 where the weights do, r0 to r3 floats of pixels, q0 to q5 the sums of the pixels, q6 and
+ * q7 the weights of two taps. */
 
-/* The weights of two taps; a product of one. */
-#define INLAY_H_W "vldrw.32 %q[w0], [r11], #16\nvldrw.32 %q[w1], [r11], #16\n"
-#define INLAY_H_BY(x, s, w) "vfma.f32 %q[" s "], %q[" w "], " x "\n"
+/* Where the pixels lie, of x in r0, and how many groups of taps there are. */
+#define INLAY_H_RUN "add r2, r9, %[offset]\n"
+#define INLAY_H_AT_1 "add r4, r0\n"
+#define INLAY_H_AT_2 INLAY_H_AT_1 "add r5, r0\n"
+#define INLAY_H_AT_3 INLAY_H_AT_2 "add r6, r0\n"
+#define INLAY_H_AT_4 INLAY_H_AT_3 "add r8, r0\n"
+#define INLAY_H_AT_5 INLAY_H_AT_4 "add r10, r0\n"
+#define INLAY_H_AT_6 INLAY_H_AT_5 "add r12, r0\n"
+#define INLAY_H_X_1 INLAY_H_RUN "ldm r2, {r4}\n" INLAY_H_AT_1
+#define INLAY_H_X_2 INLAY_H_RUN "ldm r2, {r4, r5}\n" INLAY_H_AT_2
+#define INLAY_H_X_3 INLAY_H_RUN "ldm r2, {r4-r6}\n" INLAY_H_AT_3
+#define INLAY_H_X_4 INLAY_H_RUN "ldm r2, {r4-r6, r8}\n" INLAY_H_AT_4
+#define INLAY_H_X_5 INLAY_H_RUN "ldm r2, {r4-r6, r8, r10}\n" INLAY_H_AT_5
+#define INLAY_H_X_6 INLAY_H_RUN "ldm r2, {r4-r6, r8, r10, r12}\n" INLAY_H_AT_6
 
-/* Two taps of one pixel, and of two, in turn: a sum waits for the product before. */
-#define INLAY_H_IN1(x) "ldrd r0, r1, [" x "], #8\n"
-#define INLAY_H_IN2(x, y) INLAY_H_IN1(x) "ldrd r2, r3, [" y "], #8\n"
-#define INLAY_H_BOTH(s) INLAY_H_BY("r0", s, "w0") INLAY_H_BY("r1", s, "w1")
-#define INLAY_H_ONE(x, s) INLAY_H_IN1(x) INLAY_H_BOTH(s)
-#define INLAY_H_EVEN(s, t) INLAY_H_BY("r0", s, "w0") INLAY_H_BY("r2", t, "w0")
-#define INLAY_H_ODD(s, t) INLAY_H_BY("r1", s, "w1") INLAY_H_BY("r3", t, "w1")
-#define INLAY_H_SUMS(s, t) INLAY_H_EVEN(s, t) INLAY_H_ODD(s, t)
-#define INLAY_H_TWO(x, y, s, t) INLAY_H_IN2(x, y) INLAY_H_SUMS(s, t)
-#define INLAY_H_TO_2 INLAY_H_W INLAY_H_TWO("r4", "r5", "s0", "s1")
-#define INLAY_H_TO_3 INLAY_H_TO_2 INLAY_H_ONE("r6", "s2")
-#define INLAY_H_TO_4 INLAY_H_TO_2 INLAY_H_TWO("r6", "r8", "s2", "s3")
-#define INLAY_H_TO_5 INLAY_H_TO_4 INLAY_H_ONE("r10", "s4")
-#define INLAY_H_TO_6 INLAY_H_TO_4 INLAY_H_TWO("r10", "r12", "s4", "s5")
+/* The sums come and go. */
+#define INLAY_H_GET_1 "ldr r2, [r9]\nvldrw.32 q0, [r2]\n"
+#define INLAY_H_GET_2 INLAY_H_GET_1 "vldrw.32 q1, [r2, #16]\n"
+#define INLAY_H_GET_3 INLAY_H_GET_2 "vldrw.32 q2, [r2, #32]\n"
+#define INLAY_H_GET_4 INLAY_H_GET_3 "vldrw.32 q3, [r2, #48]\n"
+#define INLAY_H_GET_5 INLAY_H_GET_4 "vldrw.32 q4, [r2, #64]\n"
+#define INLAY_H_GET_6 INLAY_H_GET_5 "vldrw.32 q5, [r2, #80]\n"
+#define INLAY_H_PUT_1 "ldr r2, [r9]\nvstrw.32 q0, [r2]\n"
+#define INLAY_H_PUT_2 INLAY_H_PUT_1 "vstrw.32 q1, [r2, #16]\n"
+#define INLAY_H_PUT_3 INLAY_H_PUT_2 "vstrw.32 q2, [r2, #32]\n"
+#define INLAY_H_PUT_4 INLAY_H_PUT_3 "vstrw.32 q3, [r2, #48]\n"
+#define INLAY_H_PUT_5 INLAY_H_PUT_4 "vstrw.32 q4, [r2, #64]\n"
+#define INLAY_H_PUT_6 INLAY_H_PUT_5 "vstrw.32 q5, [r2, #80]\n"
 
-/* Where the pixels lie, from the offsets that r2 points to, and a loop over their taps. */
-#define INLAY_H_AT_2 "add r4, r0, r4, lsl #2\nadd r5, r0, r5, lsl #2\n"
-#define INLAY_H_AT_3 INLAY_H_AT_2 "add r6, r0, r6, lsl #2\n"
-#define INLAY_H_AT_4 INLAY_H_AT_3 "add r8, r0, r8, lsl #2\n"
-#define INLAY_H_AT_5 INLAY_H_AT_4 "add r10, r0, r10, lsl #2\n"
-#define INLAY_H_AT_6 INLAY_H_AT_5 "add r12, r0, r12, lsl #2\n"
-#define INLAY_H_BEGIN_2 "ldm r2, {r4, r5}\n" INLAY_H_AT_2
-#define INLAY_H_BEGIN_3 "ldm r2, {r4-r6}\n" INLAY_H_AT_3
-#define INLAY_H_BEGIN_4 "ldm r2, {r4-r6, r8}\n" INLAY_H_AT_4
-#define INLAY_H_BEGIN_5 "ldm r2, {r4-r6, r8, r10}\n" INLAY_H_AT_5
-#define INLAY_H_BEGIN_6 "ldm r2, {r4-r6, r8, r10, r12}\n" INLAY_H_AT_6
-#define INLAY_H_LOOP(taps) "dls lr, lr\n1:\n" taps "le lr, 1b\n"
+/* Two taps of all pixels, and one; of two pixels in turn, as a sum waits for its last product. */
+#define INLAY_H_W "vldrw.32 q6, [r11], #16\nvldrw.32 q7, [r11], #16\n"
+#define INLAY_H_IN_01 "ldrd r0, r1, [r4], #8\nldrd r2, r3, [r5], #8\n"
+#define INLAY_H_EVEN_01 "vfma.f32 q0, q6, r0\nvfma.f32 q1, q6, r2\n"
+#define INLAY_H_ODD_01 "vfma.f32 q0, q7, r1\nvfma.f32 q1, q7, r3\n"
+#define INLAY_H_TWO_2 INLAY_H_W INLAY_H_IN_01 INLAY_H_EVEN_01 INLAY_H_ODD_01
+#define INLAY_H_IN_2 "ldrd r0, r1, [r6], #8\n"
+#define INLAY_H_SUM_2 "vfma.f32 q2, q6, r0\nvfma.f32 q2, q7, r1\n"
+#define INLAY_H_TWO_3 INLAY_H_TWO_2 INLAY_H_IN_2 INLAY_H_SUM_2
+#define INLAY_H_IN_23 INLAY_H_IN_2 "ldrd r2, r3, [r8], #8\n"
+#define INLAY_H_EVEN_23 "vfma.f32 q2, q6, r0\nvfma.f32 q3, q6, r2\n"
+#define INLAY_H_ODD_23 "vfma.f32 q2, q7, r1\nvfma.f32 q3, q7, r3\n"
+#define INLAY_H_SUM_23 INLAY_H_EVEN_23 INLAY_H_ODD_23
+#define INLAY_H_TWO_4 INLAY_H_TWO_2 INLAY_H_IN_23 INLAY_H_SUM_23
+#define INLAY_H_IN_4 "ldrd r0, r1, [r10], #8\n"
+#define INLAY_H_SUM_4 "vfma.f32 q4, q6, r0\nvfma.f32 q4, q7, r1\n"
+#define INLAY_H_TWO_5 INLAY_H_TWO_4 INLAY_H_IN_4 INLAY_H_SUM_4
+#define INLAY_H_IN_45 INLAY_H_IN_4 "ldrd r2, r3, [r12], #8\n"
+#define INLAY_H_EVEN_45 "vfma.f32 q4, q6, r0\nvfma.f32 q5, q6, r2\n"
+#define INLAY_H_ODD_45 "vfma.f32 q4, q7, r1\nvfma.f32 q5, q7, r3\n"
+#define INLAY_H_SUM_45 INLAY_H_EVEN_45 INLAY_H_ODD_45
+#define INLAY_H_TWO_6 INLAY_H_TWO_4 INLAY_H_IN_45 INLAY_H_SUM_45
+#define INLAY_H_LOW "ldm r4!, {r0-r3}\n" INLAY_H_W "vfma.f32 q0, q6, r0\n"
+#define INLAY_H_HIGH INLAY_H_W "vfma.f32 q0, q6, r2\nvfma.f32 q0, q7, r3\n"
+#define INLAY_H_TWO_1 INLAY_H_LOW "vfma.f32 q0, q7, r1\n" INLAY_H_HIGH
+#define INLAY_H_ONE_W "vldrw.32 q6, [r11]\nadd r11, r3\n"
+#define INLAY_H_ONE_1 INLAY_H_ONE_W "ldr r0, [r4], #4\nvfma.f32 q0, q6, r0\n"
+#define INLAY_H_ONE_2 INLAY_H_ONE_1 "ldr r0, [r5], #4\nvfma.f32 q1, q6, r0\n"
+#define INLAY_H_ONE_3 INLAY_H_ONE_2 "ldr r0, [r6], #4\nvfma.f32 q2, q6, r0\n"
+#define INLAY_H_ONE_4 INLAY_H_ONE_3 "ldr r0, [r8], #4\nvfma.f32 q3, q6, r0\n"
+#define INLAY_H_ONE_5 INLAY_H_ONE_4 "ldr r0, [r10], #4\nvfma.f32 q4, q6, r0\n"
+#define INLAY_H_ONE_6 INLAY_H_ONE_5 "ldr r0, [r12], #4\nvfma.f32 q5, q6, r0\n"
 
-#define INLAY_H_1 [s0] "+w"(sum[0][0])
-#define INLAY_H_2 INLAY_H_1, [s1] "+w"(sum[1][0])
-#define INLAY_H_3 INLAY_H_2, [s2] "+w"(sum[2][0])
-#define INLAY_H_4 INLAY_H_3, [s3] "+w"(sum[3][0])
-#define INLAY_H_5 INLAY_H_4, [s4] "+w"(sum[4][0])
-#define INLAY_H_6 INLAY_H_5, [s5] "+w"(sum[5][0])
-#define INLAY_H_WEIGHTS [w0] "=&w"(w0), [w1] "=&w"(w1)
-#define INLAY_H_ALSO INLAY_H_WEIGHTS, "+r"(n), "+r"(at), "+r"(w)
-#define INLAY_H_LOST_1 "memory", "r1", "r3", "r4"
-#define INLAY_H_LOST INLAY_H_LOST_1, "r5", "r6", "r8", "r10", "r12"
+/* Both loops, each of which may be empty. */
+#define INLAY_H_GROUPS "ldr r1, [r9, %[groups]]\nwls lr, r1, 2f\n1:\n"
+#define INLAY_H_NEXT "le lr, 1b\n2:\nldr r1, [r9, %[ones]]\n"
+#define INLAY_H_ONES INLAY_H_NEXT "ldr r3, [r9, %[step]]\nwls lr, r1, 4f\n3:\n"
+#define INLAY_H_END "le lr, 3b\n4:\n"
 
-/* Adds the products of `pairs` times two taps of each pixel. */
-INLAY_INLINE void inlay_helium_pairs(INLAY_FLOATS (*sum)[4], const float *x,
-                                     const ptrdiff_t *offset,
-                                     const float *weights, int32_t pairs,
-                                     const int pixels)
+#define INLAY_H_AT(what) [what] "i"(offsetof(inlay_arm_run, what))
+#define INLAY_H_WHERE INLAY_H_AT(offset), INLAY_H_AT(step)
+#define INLAY_H_TAPS INLAY_H_AT(groups), INLAY_H_AT(ones), INLAY_H_WHERE
+#define INLAY_H_LOST_R "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r10", "r12"
+#define INLAY_H_LOST_Q "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7"
+#define INLAY_H_LOST "memory", "lr", INLAY_H_LOST_R, INLAY_H_LOST_Q
+
+/* Pairs of taps whose weights lie apart are two taps. */
+enum { INLAY_ARM_PAIRS = 0 };
+
+INLAY_INLINE void inlay_arm_pixels_1(const inlay_arm_run *run, const float *x,
+                                     const float *weights)
 {
     register const float *at __asm__("r0") = x;
-    register const ptrdiff_t *by __asm__("r2") = offset;
+    register const inlay_arm_run *r __asm__("r9") = run;
     register const float *w __asm__("r11") = weights;
-    register int32_t n __asm__("lr") = pairs;
-    INLAY_FLOATS w0, w1;
-    if (pixels == 2)
-        __asm__ volatile(INLAY_H_BEGIN_2 INLAY_H_LOOP(INLAY_H_TO_2)
-                         : INLAY_H_2, INLAY_H_ALSO, "+r"(by)
-                         :
-                         : INLAY_H_LOST);
-    else if (pixels == 3)
-        __asm__ volatile(INLAY_H_BEGIN_3 INLAY_H_LOOP(INLAY_H_TO_3)
-                         : INLAY_H_3, INLAY_H_ALSO, "+r"(by)
-                         :
-                         : INLAY_H_LOST);
-    else if (pixels == 4)
-        __asm__ volatile(INLAY_H_BEGIN_4 INLAY_H_LOOP(INLAY_H_TO_4)
-                         : INLAY_H_4, INLAY_H_ALSO, "+r"(by)
-                         :
-                         : INLAY_H_LOST);
-    else if (pixels == 5)
-        __asm__ volatile(INLAY_H_BEGIN_5 INLAY_H_LOOP(INLAY_H_TO_5)
-                         : INLAY_H_5, INLAY_H_ALSO, "+r"(by)
-                         :
-                         : INLAY_H_LOST);
-    else
-        __asm__ volatile(INLAY_H_BEGIN_6 INLAY_H_LOOP(INLAY_H_TO_6)
-                         : INLAY_H_6, INLAY_H_ALSO, "+r"(by)
-                         :
-                         : INLAY_H_LOST);
+    __asm__ volatile(INLAY_H_X_1 INLAY_H_GET_1 INLAY_H_GROUPS INLAY_H_TWO_1
+                         INLAY_H_ONES INLAY_H_ONE_1 INLAY_H_END INLAY_H_PUT_1
+                     : "+r"(at), "+r"(w)
+                     : "r"(r), INLAY_H_TAPS
+                     : INLAY_H_LOST);
 }
 
-/* The same of one pixel: eight taps `eights` times, at least once. */
-INLAY_INLINE void inlay_helium_eights(INLAY_FLOATS (*sum)[4], const float *x,
-                                      const float *weights, int32_t eights)
+INLAY_INLINE void inlay_arm_pixels_2(const inlay_arm_run *run, const float *x,
+                                     const float *weights)
 {
     register const float *at __asm__("r0") = x;
+    register const inlay_arm_run *r __asm__("r9") = run;
     register const float *w __asm__("r11") = weights;
-    register int32_t n __asm__("lr") = eights;
-    INLAY_FLOATS w0, w1;
-    __asm__ volatile(
-        "mov r4, r0\ndls lr, lr\n"
-        "1:\nldm r4!, {r0-r3}\n" INLAY_H_W "vfma.f32 %q[s0], %q[w0], r0\n"
-        "vfma.f32 %q[s0], %q[w1], r1\n" INLAY_H_W
-        "vfma.f32 %q[s0], %q[w0], r2\n"
-        "vfma.f32 %q[s0], %q[w1], r3\n"
-        "ldm r4!, {r0-r3}\n" INLAY_H_W "vfma.f32 %q[s0], %q[w0], r0\n"
-        "vfma.f32 %q[s0], %q[w1], r1\n" INLAY_H_W
-        "vfma.f32 %q[s0], %q[w0], r2\n"
-        "vfma.f32 %q[s0], %q[w1], r3\n"
-        "le lr, 1b\n"
-        : INLAY_H_1, INLAY_H_ALSO
-        :
-        : INLAY_H_LOST_1, "r2");
+    __asm__ volatile(INLAY_H_X_2 INLAY_H_GET_2 INLAY_H_GROUPS INLAY_H_TWO_2
+                         INLAY_H_ONES INLAY_H_ONE_2 INLAY_H_END INLAY_H_PUT_2
+                     : "+r"(at), "+r"(w)
+                     : "r"(r), INLAY_H_TAPS
+                     : INLAY_H_LOST);
 }
 
-/* As many taps as go together; returns how many. */
-INLAY_INLINE int32_t inlay_helium_taps(INLAY_FLOATS (*sum)[4], const float *x,
-                                       const ptrdiff_t *offset,
-                                       const float *weights, int32_t taps,
-                                       const int pixels)
+INLAY_INLINE void inlay_arm_pixels_3(const inlay_arm_run *run, const float *x,
+                                     const float *weights)
 {
-    if (pixels == 1 && taps >= 8) {
-        inlay_helium_eights(sum, x + offset[0], weights, taps >> 3);
-        return taps & ~7;
-    }
-    if (pixels > 1 && taps >= 2) {
-        inlay_helium_pairs(sum, x, offset, weights, taps >> 1, pixels);
-        return taps & ~1;
-    }
-    return 0;
+    register const float *at __asm__("r0") = x;
+    register const inlay_arm_run *r __asm__("r9") = run;
+    register const float *w __asm__("r11") = weights;
+    __asm__ volatile(INLAY_H_X_3 INLAY_H_GET_3 INLAY_H_GROUPS INLAY_H_TWO_3
+                         INLAY_H_ONES INLAY_H_ONE_3 INLAY_H_END INLAY_H_PUT_3
+                     : "+r"(at), "+r"(w)
+                     : "r"(r), INLAY_H_TAPS
+                     : INLAY_H_LOST);
 }
 
-/* Adds the products of `taps` adjacent floats of each pixel. */
-INLAY_INLINE void INLAY_W(products)(INLAY_FLOATS (*sum)[4], const float *x,
-                                    const ptrdiff_t *offset,
-                                    const float *weights, int32_t taps,
-                                    const inlay_shape shape)
+INLAY_INLINE void inlay_arm_pixels_4(const inlay_arm_run *run, const float *x,
+                                     const float *weights)
 {
-    int32_t k = 0;
+    register const float *at __asm__("r0") = x;
+    register const inlay_arm_run *r __asm__("r9") = run;
+    register const float *w __asm__("r11") = weights;
+    __asm__ volatile(INLAY_H_X_4 INLAY_H_GET_4 INLAY_H_GROUPS INLAY_H_TWO_4
+                         INLAY_H_ONES INLAY_H_ONE_4 INLAY_H_END INLAY_H_PUT_4
+                     : "+r"(at), "+r"(w)
+                     : "r"(r), INLAY_H_TAPS
+                     : INLAY_H_LOST);
+}
+
+INLAY_INLINE void inlay_arm_pixels_5(const inlay_arm_run *run, const float *x,
+                                     const float *weights)
+{
+    register const float *at __asm__("r0") = x;
+    register const inlay_arm_run *r __asm__("r9") = run;
+    register const float *w __asm__("r11") = weights;
+    __asm__ volatile(INLAY_H_X_5 INLAY_H_GET_5 INLAY_H_GROUPS INLAY_H_TWO_5
+                         INLAY_H_ONES INLAY_H_ONE_5 INLAY_H_END INLAY_H_PUT_5
+                     : "+r"(at), "+r"(w)
+                     : "r"(r), INLAY_H_TAPS
+                     : INLAY_H_LOST);
+}
+
+INLAY_INLINE void inlay_arm_pixels_6(const inlay_arm_run *run, const float *x,
+                                     const float *weights)
+{
+    register const float *at __asm__("r0") = x;
+    register const inlay_arm_run *r __asm__("r9") = run;
+    register const float *w __asm__("r11") = weights;
+    __asm__ volatile(INLAY_H_X_6 INLAY_H_GET_6 INLAY_H_GROUPS INLAY_H_TWO_6
+                         INLAY_H_ONES INLAY_H_ONE_6 INLAY_H_END INLAY_H_PUT_6
+                     : "+r"(at), "+r"(w)
+                     : "r"(r), INLAY_H_TAPS
+                     : INLAY_H_LOST);
+}
+
+/* The sums of all pixels begin at 0. */
+INLAY_INLINE void inlay_arm_clear(float *sum)
+{
     int p;
-    if (INLAY_TILE_WIDTH == 4 || shape.width == 4)
-        k = inlay_helium_taps(sum, x, offset, weights, taps, shape.pixels);
-    for (; k < taps; k++) {
-        const INLAY_FLOATS weight = INLAY_W(load)(weights + k * shape.width);
-        INLAY_UNROLL
-        for (p = 0; p < shape.pixels; p++)
-            sum[p][0] = vfmaq_n_f32(sum[p][0], weight, x[offset[p] + k]);
+    INLAY_UNROLL
+    for (p = 0; p < INLAY_TILE_P; p++)
+        inlay_store4(sum + 4 * p, inlay_splat4(0.0f));
+}
+
+/* Adds q, clamps and stores the four channels of a pixel. */
+INLAY_INLINE void inlay_arm_finish(const inlay_tile *t, inlay_f4 v, float *y,
+                                   const float *q)
+{
+    if (q)
+        v += inlay_load4(q);
+    if (t->clamp & INLAY_END_LOW)
+        v = inlay_max4(inlay_splat4(t->lo), v);
+    if (t->clamp & INLAY_END_HIGH)
+        v = inlay_min4(inlay_splat4(t->hi), v);
+    inlay_store4(y, v);
+}
+
+/* What mostly follows the sums up to `end`: a bias and a lower bound, nothing else. */
+INLAY_INLINE void inlay_arm_end_low(const inlay_tile *t, inlay_f4 bias,
+                                    const float *sum, const float *end,
+                                    float *y)
+{
+    const inlay_f4 lo = inlay_splat4(t->lo);
+    const ptrdiff_t ys = t->ys;
+    for (; sum != end; sum += 4, y += ys)
+        inlay_store4(y, inlay_max4(lo, inlay_load4(sum) + bias));
+}
+
+/* What follows the sums of so many pixels. */
+INLAY_APART void inlay_arm_end(const inlay_tile *t, const inlay_group *g,
+                               float *sum, float *y, const float *q,
+                               int32_t pixels)
+{
+    const float *end = sum + 4 * pixels;
+    const ptrdiff_t ys = t->ys;
+    const inlay_f4 bias = inlay_load4(g->bias);
+    if (!g->part && !q && t->clamp == INLAY_END_LOW) {
+        inlay_arm_end_low(t, bias, sum, end, y);
+        return;
+    }
+    for (; sum != end; sum += 4, y += ys) {
+        const inlay_f4 v = inlay_load4(sum) + bias;
+        if (g->part) {
+            inlay_store4(sum, v);
+            inlay_tile_part(t, sum, y, q, g->part);
+        } else {
+            inlay_arm_finish(t, v, y, q);
+        }
+        if (q)
+            q += t->qs;
     }
 }

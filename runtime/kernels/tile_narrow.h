@@ -239,7 +239,8 @@ static inline inlay_block inlay_panel_place(const inlay_tile *t,
     inlay_block block;
     block.stride = inlay_panel_rows_width(t, channel);
     block.inside = 0;
-    if (block.stride == t->width || block.stride == 8)
+    if (INLAY_TILE_WIDTH != 4 &&
+        (block.stride == t->width || block.stride == 8))
         block.inside = channel % t->width;
     block.channel = t->skip + channel - block.inside;
     block.width = n;

@@ -15,14 +15,14 @@ enum {
 #define INLAY_GROUP INLAY_R(4)
 #define INLAY_USES INLAY_R(uses_4)
 #if INLAY_VL == 1
-#if INLAY_HAS_4
+#if INLAY_HAS_4 && !INLAY_TILE_ARM
 #define INLAY_L 4
 #define INLAY_VECTORS 1
 #else
 #define INLAY_L 1
 #define INLAY_VECTORS 4
 #endif
-#define INLAY_TAP_STEP t->width
+#define INLAY_TAP_STEP (INLAY_TILE_WIDTH == 4 ? 4 : t->width)
 #else
 #define INLAY_L 4
 #define INLAY_VECTORS 1
@@ -154,11 +154,17 @@ INLAY_APART void INLAY_R(singly)(const inlay_tile *t, const inlay_tiles *call,
 /* Width of the block that a channel lies in. */
 static inline int32_t INLAY_R(width)(const inlay_tile *t, int32_t channel)
 {
+#if INLAY_TILE_WIDTH == 4
+    (void)t;
+    (void)channel;
+    return 4;
+#else
     const int32_t inside = channel % t->width;
     const int32_t left = (t->channels - (channel - inside) + 3) / 4 * 4;
     if (left >= t->width)
         return t->width;
     return inside < left / 8 * 8 ? 8 : 4;
+#endif
 }
 
 #endif
@@ -170,7 +176,7 @@ static inline void INLAY_R(weights)(inlay_tile *t, const inlay_tiles *call,
     int32_t first = channel;
 #if INLAY_VL == 1
     const int32_t width = INLAY_R(width)(t, channel);
-    if (width == t->width || width == 8)
+    if (INLAY_TILE_WIDTH != 4 && (width == t->width || width == 8))
         first -= channel % t->width;
     t->width = width;
     (void)n;

@@ -115,9 +115,20 @@ INLAY_INLINE float inlay_fma1(float a, float b, float c)
 #define INLAY_REPEAT(v) v, v, v, v
 #define INLAY_EVERY_OTHER(n) INLAY_FOUR(n)
 #ifdef INLAY_HELIUM
-#define INLAY_LARGER(a, b) vpselq_f32(a, b, vcmpgtq_f32(a, b))
-/* "Less than" holds for NaN, "greater than" does not. */
-#define INLAY_SMALLER(a, b) vpselq_f32(a, b, vcmpgtq_f32(b, a))
+/* Of each lane yes where a > b, else no: there is nothing that NaN is greater than, while it is
+ * "less". Of the functions of arm_mve.h gcc makes three instructions more. */
+INLAY_INLINE float32x4_t inlay_helium_first(float32x4_t a, float32x4_t b,
+                                            float32x4_t yes, float32x4_t no)
+{
+    float32x4_t first;
+    __asm__("vcmp.f32 gt, %q[a], %q[b]\nvpsel %q[first], %q[yes], %q[no]"
+            : [first] "=w"(first)
+            : [a] "w"(a), [b] "w"(b), [yes] "w"(yes), [no] "w"(no)
+            : "p0");
+    return first;
+}
+#define INLAY_LARGER(a, b) inlay_helium_first(a, b, a, b)
+#define INLAY_SMALLER(a, b) inlay_helium_first(b, a, a, b)
 #define INLAY_FUSED(a, b, c) vfmaq_f32(c, a, b)
 #endif
 #if defined __SSE2__

@@ -3,7 +3,35 @@
  * vectors, or, with the registers s0 to s31 alone, by the instructions that move two numbers and
  * store four, which compilers do not make of C. The bits are those of the C. */
 
+/* Are all four zero points 0, as they mostly are? */
+INLAY_INLINE int inlay_is_zero(const float *zero)
+{
+    return zero[0] == 0 && zero[1] == 0 && zero[2] == 0 && zero[3] == 0;
+}
+
 #ifdef INLAY_HELIUM
+
+/* Pairs of taps, at least one, of signed bytes that lie together and whose zero is 0. */
+INLAY_INLINE void inlay_scaled_pairs(float *to, const unsigned char *from,
+                                     int32_t pairs, float32x4_t factor)
+{
+    register int32_t n __asm__("lr") = pairs;
+    float32x4_t a, b;
+    __asm__ volatile(
+        "dls lr, lr\n1:\n"
+        "vldrb.s32 %q[a], [%[from]], #4\n"
+        "vldrb.s32 %q[b], [%[from]], #4\n"
+        "vcvt.f32.s32 %q[a], %q[a]\n"
+        "vcvt.f32.s32 %q[b], %q[b]\n"
+        "vmul.f32 %q[a], %q[a], %q[factor]\n"
+        "vmul.f32 %q[b], %q[b], %q[factor]\n"
+        "vstrw.32 %q[a], [%[to]], #16\n"
+        "vstrw.32 %q[b], [%[to]], #16\n"
+        "le lr, 1b\n"
+        : [a] "=&w"(a), [b] "=&w"(b), [from] "+l"(from), [to] "+r"(to), "+r"(n)
+        : [factor] "w"(factor)
+        : "memory");
+}
 
 /* What inlay_scaled_<type>() does, of signed bytes or others. */
 INLAY_INLINE void inlay_scaled_bytes(float *to, const unsigned char *from,
@@ -14,8 +42,14 @@ INLAY_INLINE void inlay_scaled_bytes(float *to, const unsigned char *from,
     const float32x4_t factor = vld1q_f32(scale);
     const float32x4_t less = vld1q_f32(zero);
     const int8_t *number = (const int8_t *)from;
-    int32_t k;
-    for (k = 0; k < taps; k++, from += step, number += step, to += 4) {
+    int32_t k = 0;
+    if (is_signed && step == 4 && taps > 1 && inlay_is_zero(zero)) {
+        k = taps & ~1;
+        inlay_scaled_pairs(to, from, taps >> 1, factor);
+        number += 4 * k;
+        to += 4 * k;
+    }
+    for (; k < taps; k++, from += step, number += step, to += 4) {
         const int32x4_t v =
             is_signed ? vldrbq_s32(number) : (int32x4_t)vldrbq_u32(from);
         const float32x4_t moved = vsubq_f32(vcvtq_f32_s32(v), less);
@@ -83,7 +117,7 @@ INLAY_INLINE void inlay_four_signed(float *to, const unsigned char *from,
                      : INLAY_FOUR_LOST_A, INLAY_FOUR_LOST_B);
 }
 
-/* Pairs of taps, at least one, where zero is 0, as it mostly is. The first tap's floats are s0 to
+/* Pairs of taps, at least one, where zero is 0. The first tap's floats are s0 to
  * s3, the second one's s4 to s7. */
 #define INLAY_PAIR_AB(p, q) "vmov " p ", " q ", %[a], %[b]\n"
 #define INLAY_PAIR_LOWER(p, q) INLAY_FOUR_AB("ldrsb") INLAY_PAIR_AB(p, q)
@@ -143,10 +177,9 @@ INLAY_INLINE void inlay_scaled_bytes(float *to, const unsigned char *from,
                                      const float *scale, const float *zero,
                                      const int is_signed)
 {
-    const int moved = zero[0] != 0 || zero[1] != 0 || zero[2] != 0;
     if (!is_signed)
         inlay_four_unsigned(to, from, step, taps, scale, zero);
-    else if (moved || zero[3] != 0 || taps < 2)
+    else if (taps < 2 || !inlay_is_zero(zero))
         inlay_four_signed(to, from, step, taps, scale, zero);
     else
         inlay_four_centred(to, from, step, taps, scale, zero);
