@@ -163,10 +163,19 @@ static const char *key_of(Graph *graph, Key *k, Canon *canon, const Node *node)
     return key_done(k);
 }
 
-static bool makes_output(const Graph *graph, const Node *node)
+/* By id of a tensor: is it an output of the graph? There may be as many as nodes. */
+static bool *find_outputs(const Graph *graph, Arena *arena, int tensors)
+{
+    bool *is_output = NEW_ARRAY(arena, bool, tensors);
+    for (size_t i = 0; i < graph->output.n; i++)
+        is_output[graph->output.at[i]->id] = true;
+    return is_output;
+}
+
+static bool makes_output(const bool *is_output, const Node *node)
 {
     for (int i = 0; i < node->n_out; i++)
-        if (node->out[i] && graph_is_output(graph, node->out[i]))
+        if (node->out[i] && is_output[node->out[i]->id])
             return true;
     return false;
 }
@@ -208,9 +217,10 @@ void pass_cse(Graph *graph)
     Map nodes = map_new(scratch);
     Canon canon = { map_new(scratch), NULL, graph_root(graph)->next_id };
     canon.of = NEW_ARRAY(scratch, Tensor *, canon.n);
+    const bool *is_output = find_outputs(graph, scratch, canon.n);
     for (size_t i = 0; i < graph->node.n; i++) {
         Node *n = graph->node.at[i];
-        if (!may_share(n) || makes_output(graph, n))
+        if (!may_share(n) || makes_output(is_output, n))
             continue;
         const char *key = key_of(graph, &k, &canon, n);
         Node *first = key ? map_get(&nodes, key) : NULL;
