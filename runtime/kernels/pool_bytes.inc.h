@@ -54,7 +54,7 @@ static inline void inlay_typed(pool_pixel)(void *const *base,
         c += half;
     }
     if (c < channels)
-        inlay_typed(pool_block)(base, s, w, y + c, c, channels - c);
+        inlay_typed(pool_block)(base, s, w, y + c, c, channels % half);
 }
 
 static inline int inlay_typed(maxpool)(void *const *base, const inlay_step *s,

@@ -2,8 +2,8 @@
 """The inner loops of float32 tiles keep their sums in registers: spills.py --runtime DIR [--cc CC] [--print]
 
 Compiles the tiles for each width of vectors of x86-64, disassembles them, and fails where a loop without loops inside that
-multiplies and adds moves a vector to or from the stack, and where one of an elementwise kernel takes numbers one by one instead
-of a vector. Skipped (77) without objdump or on another machine.
+multiplies and adds moves a vector to or from the stack, where one of an elementwise kernel takes numbers one by one instead of a
+vector, and where the compiler sees a write beyond an object. Skipped (77) without objdump or on another machine.
 """
 import argparse
 import os
@@ -20,10 +20,12 @@ SOURCE = '''#include "inlay.h"
 #include "kernels/conv_f32.h"
 #include "kernels/winograd_f32.h"
 #include "kernels/eltwise_float.h"
+#include "kernels/pool.h"
 inlay_kernel *const kernels[] = { inlay_conv_f32, inlay_matmul_f32, inlay_winograd_f32 };
 inlay_kernel *const each[] = { inlay_add_f32, inlay_mul_f32, inlay_sub_f32 };
+inlay_kernel *const pools[] = { inlay_maxpool_i8, inlay_maxpool_u8 };
 '''
-FLAGS = {'avx512': ['-mavx512f', '-mavx512vl', '-mfma'], 'avx2': ['-mavx2', '-mfma'], 'sse2': []}
+FLAGS = {'avx512': ['-march=x86-64-v4'], 'avx2': ['-mavx2', '-mfma'], 'sse2': []}
 SUM = re.compile(r'vfmadd\w+ps|addps')
 EACH = re.compile(r'inlay_(add|mul|sub)_f32')
 SINGLE = re.compile(r'v?(add|sub|mul)ss')
@@ -69,7 +71,7 @@ def check(opt, width, folder):
     source, made = os.path.join(folder, 'tiles.c'), os.path.join(folder, width + '.o')
     with open(source, 'w') as f:
         f.write(SOURCE)
-    subprocess.run(shlex.split(opt.cc) + ['-std=c99', '-O3', '-w', '-I', opt.runtime, *FLAGS[width], '-c', source, '-o', made], check=True)
+    subprocess.run(shlex.split(opt.cc) + ['-std=c99', '-O3', '-Werror=stringop-overflow', '-I', opt.runtime, *FLAGS[width], '-c', source, '-o', made], check=True)
     text = subprocess.run(['objdump', '-d', '--no-show-raw-insn', made], check=True, capture_output=True, text=True).stdout
     seen, faults = 0, []
     for name, body in functions(text).items():
