@@ -10,7 +10,12 @@
 #ifndef INLAY_VEC_H
 #define INLAY_VEC_H
 
+/* What goes without functions of <math.h> goes without a C library. */
+#ifndef __has_include
 #include <math.h>
+#elif __has_include(<math.h>)
+#include <math.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
 
