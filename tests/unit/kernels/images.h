@@ -22,6 +22,8 @@ static inline bool vectors_are_missing(void)
 {
 #ifdef __AVX512F__
     return !__builtin_cpu_supports("avx512f");
+#elif defined __F16C__
+    return !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c");
 #elif defined __AVX2__
     return !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma");
 #else
