@@ -2,7 +2,7 @@
 """Runs on threads: the examples of docs/THREADS.md drive models whose large steps are shared. The bytes are those of one thread,
 and ThreadSanitizer sees no two threads at one byte.
 
-    threads.py --inlay INLAY [--cc CC] [FOLDER]      FOLDER: the corpus"""
+    threads.py --inlay INLAY [--cc CC] [--most N] [FOLDER]      FOLDER: the corpus; N: models of it"""
 import argparse
 import os
 import re
@@ -114,9 +114,9 @@ def links(args, flags):
             host.run([os.path.join(work, 'a')])[0] == 0
 
 
-def models_of(folder):
+def models_of(folder, most):
     found = [('digits', os.path.join(MODELS, 'digits', 'digits.onnx'))]
-    for name in CORPUS if folder and os.path.isdir(folder) else []:
+    for name in CORPUS[:most] if folder and os.path.isdir(folder) else []:
         found.append((name, os.path.join(folder, name, 'model.onnx')))
     return found
 
@@ -125,13 +125,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
     parser.add_argument('--cc', default='cc')
+    parser.add_argument('--most', type=int, help='models of the corpus')
     parser.add_argument('corpus', nargs='?')
     args = parser.parse_args()
     with open(PAGE) as f:
         page = f.read()
     t = tap.Tap()
     sanitizer = ['-fsanitize=thread', '-g1']
-    for name, model in models_of(args.corpus):
+    for name, model in models_of(args.corpus, args.most):
         for way, sanitize in (('pthreads', sanitizer), ('pthreads', []), ('OpenMP', [])):
             what = '%s, %s%s' % (name, way, ', ThreadSanitizer' if sanitize else '')
             if not links(args, sanitize + WAYS[way][3]):

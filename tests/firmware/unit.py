@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of kernels on emulated bare cores: the forms for a core's own instructions against plain sums.
 
-    unit.py [--cores m4,m55] FILE...
+    unit.py [--cores m4,m55] [--rounds N] FILE...
 
-Each FILE of tests/unit/kernels is compiled for each core, with every set of flags that chooses a form of the core's."""
+Each FILE of tests/unit/kernels is compiled for each core, with every set of flags that chooses a form of the core's;
+--rounds: random cases of each test."""
 import argparse
 import os
 import sys
@@ -21,10 +22,10 @@ TRAPS = ['-fsanitize=undefined', '-fno-sanitize=null,object-size', '-fsanitize-u
 CORES = {'m0': [[]], 'm3': [[]], 'm4': [[], TRAPS], 'rv32imac': [[]], 'm55': [[], TRAPS, ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
 
 
-def build(core, work, source, flags):
+def build(core, work, source, flags, rounds):
     own = [os.path.join(HERE, f) for f in ('start.c', 'start_arm.c' if 'arm' in core.compiler else 'start_riscv.c')] + [os.path.join(UNIT, 'heap.c'), source]
     folders = [UNIT, HERE, os.path.join(ROOT, 'runtime'), os.path.join(ROOT, 'tests', 'unit', 'kernels')]
-    command = [core.compiler + 'gcc', '-std=gnu11'] + core.flags + flags + ['-O2', '-ffp-contract=off', '-DROUNDS=40']
+    command = [core.compiler + 'gcc', '-std=gnu11'] + core.flags + flags + ['-O2', '-ffp-contract=off', '-DROUNDS=%d' % rounds]
     command += [f for folder in folders for f in ('-I', folder)]
     command += ['-D%s=%s' % p for p in image.places(core)] + ['-nostartfiles', '-Wl,--gc-sections', '-Wl,--defsym=STACK_SIZE=%d' % image.STACK]
     command += ['-Wl,--defsym=%s=%s' % p for p in image.places(core)] + ['-T', os.path.join(HERE, 'link.ld'), '-o', 'app.elf']
@@ -34,6 +35,7 @@ def build(core, work, source, flags):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--cores', default='')
+    p.add_argument('--rounds', type=int, default=40)
     p.add_argument('files', nargs='+')
     o = p.parse_args()
     t = tap.Tap()
@@ -49,7 +51,7 @@ def main():
                 label = ' '.join([core.name, os.path.basename(source)] + flags)
                 with host.Work() as work:
                     try:
-                        build(core, work, os.path.abspath(source), flags)
+                        build(core, work, os.path.abspath(source), flags, o.rounds)
                         status, text = image.emulate(core, work)
                         t.ok(label, status == 0 and 'passed' in text, text)
                     except image.Failed as e:
