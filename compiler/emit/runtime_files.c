@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "emit/embedded.h"
 #include "emit/tables.h"
+#include "rules/packed.h"
 
 typedef VEC(const char *) Names;
 
@@ -65,6 +66,13 @@ static void add_files(RuntimeUse *use, const Emitter *emitter)
         add_file(use, program->step.at[i]->kernel->file);
 }
 
+/* Numbers that follow the lengths of a run may become others. */
+static int32_t packed_of(Arena *arena, const Program *program, const Step *step)
+{
+    const int32_t uses = packed_uses(arena, step);
+    return uses && program->lengths ? packed_all : uses;
+}
+
 void runtime_add(RuntimeUse *use, const Emitter *emitter)
 {
     const Program *program = emitter->program;
@@ -73,6 +81,8 @@ void runtime_add(RuntimeUse *use, const Emitter *emitter)
     /* Of lines of any length all tiles have fast code. */
     for (size_t i = 0; !program->lengths && i < program->step.n; i++)
         tiles_of_step(program->step.at[i], &use->tiles);
+    for (size_t i = 0; i < program->step.n; i++)
+        use->packed |= packed_of(use->arena, program, program->step.at[i]);
     use->math = use->math || table_needs_math(emitter);
     use->slots = use->slots || has_slots(emitter);
     use->sums = use->sums || emitter->selftest;
@@ -99,18 +109,35 @@ static void put_lines(Text *text, const TileUse *use, TileWalk walk,
         text_put(text, "\n");
 }
 
+/* Names of bits, and what stands before each. */
+typedef struct Bits {
+    const char *macro, *prefix;
+    const char *const *name; /* ended by NULL */
+} Bits;
+
+enum { BITS_OF_LINE = 3 };
+
 /* #define INLAY_TILE_ENDS (INLAY_END_LOW | INLAY_END_ADD) */
+static void put_bits(Text *text, const Bits *of, int32_t bits)
+{
+    const char *separator = "";
+    int n = 0;
+    text_print(text, "#define %s ", of->macro);
+    text_put(text, bits ? "(" : "0\n");
+    for (int i = 0; of->name[i]; i++) {
+        if (!(bits >> i & 1))
+            continue;
+        text_print(text, "%s%s%s", separator, of->prefix, of->name[i]);
+        separator = ++n % BITS_OF_LINE ? " | " : " | \\\n    ";
+    }
+    text_put(text, bits ? ")\n" : "");
+}
+
 static void put_ends(Text *text, int ends)
 {
-    static const char *const name[] = { "LOW", "HIGH", "ADD", "PART" };
-    const char *separator = "#define INLAY_TILE_ENDS (";
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        if (!(ends >> i & 1))
-            continue;
-        text_print(text, "%sINLAY_END_%s", separator, name[i]);
-        separator = " | ";
-    }
-    text_put(text, ends ? ")\n" : "#define INLAY_TILE_ENDS 0\n");
+    static const char *const name[] = { "LOW", "HIGH", "ADD", "PART", NULL };
+    const Bits of = { "INLAY_TILE_ENDS", "INLAY_END_", name };
+    put_bits(text, &of, ends);
 }
 
 /* Which tiles the steps make, for kernels/tile_f32.h. */
@@ -129,12 +156,24 @@ static void put_tiles(Text *text, const TileUse *use)
     text_put(text, "\n");
 }
 
+static void put_packed(Text *text, int32_t uses)
+{
+    const Bits of = { "INLAY_QPACKED_USE", "INLAY_QUSE_", packed_names };
+    if (!uses || uses == packed_all)
+        return;
+    text_put(text, "/* What the products of bytes have. There is code for it, "
+                   "and for nothing else. */\n");
+    put_bits(text, &of, uses);
+    text_put(text, "\n");
+}
+
 Text runtime_includes(const RuntimeUse *use)
 {
     Text text = text_new(use->arena);
     if (use->math)
         text_put(&text, "#include <math.h>\n\n");
     put_tiles(&text, &use->tiles);
+    put_packed(&text, use->packed);
     if (use->dealt)
         text_put(&text, "/* Rings of a stream share a pool, in which rows have "
                         "slots. */\n#define INLAY_ROW_SLOTS\n\n");

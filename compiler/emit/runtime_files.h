@@ -12,10 +12,11 @@ typedef struct RuntimeUse {
     Arena *arena;
     VEC(const char *) file; /* in the order of their #include lines */
     TileUse tiles;
-    bool math;  /* tables name constants of <math.h> */
-    bool slots; /* with the files of the slots */
-    bool sums;  /* with what a self-test takes */
-    bool dealt; /* rows have slots of pools */
+    int32_t packed; /* INLAY_QUSE_...: what packed products have */
+    bool math;      /* tables name constants of <math.h> */
+    bool slots;     /* with the files of the slots */
+    bool sums;      /* with what a self-test takes */
+    bool dealt;     /* rows have slots of pools */
 } RuntimeUse;
 
 RuntimeUse runtime_use(Arena *arena);

@@ -15,6 +15,7 @@ extern const KernelRules rules_deconv;
 extern const KernelRules rules_pool;
 extern const KernelRules rules_qconv;
 extern const KernelRules rules_qpacked;
+extern const KernelRules rules_qdwpacked;
 extern const KernelRules rules_dwpw;
 
 /* pixels.c */
@@ -42,6 +43,10 @@ void tiles_conv1d(const Step *step, TileUse *use);
 void tiles_deconv(const Step *step, TileUse *use);
 void tiles_dwpw(const Step *step, TileUse *use);
 void tiles_affine_conv(const Step *step, TileUse *use);
+
+/* packed.c */
+int32_t packed_conv(const Step *step);
+int32_t packed_depthwise(const Step *step);
 
 /* pair.c: ended by { 0 } */
 extern const PairRule pairs_depthwise[];

@@ -103,6 +103,8 @@ struct KernelRules {
     Chunk (*chunk)(void *params); /* of a kernel that does a pair */
     /* Of a kernel that makes tiles of kernels/tile_f32.h: which of them. */
     void (*tiles)(const Step *step, TileUse *use);
+    /* Of a kernel of packed products of bytes: rules/packed.h. */
+    int32_t (*packed)(const Step *step);
     bool moves; /* elements change their places only */
     /* Of a kernel whose weights are transformed, and results rounded accordingly: how many weights
      * the model has for the step. */

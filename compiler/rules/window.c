@@ -250,6 +250,13 @@ const KernelRules rules_qpacked = {
     .columns = qpacked_columns,
     .cut = qpacked_cut,
     .channels = qpacked_channels,
+    .packed = packed_conv,
+};
+const KernelRules rules_qdwpacked = {
+    .columns = qpacked_columns,
+    .cut = qpacked_cut,
+    .channels = qpacked_channels,
+    .packed = packed_depthwise,
 };
 const KernelRules rules_qconv = {
     .columns = qconv_columns,

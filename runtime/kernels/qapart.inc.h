@@ -19,8 +19,7 @@ static inline int inlay_qrow_apart(void *const *base, const inlay_step *step,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    const int wide =
-        params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
+    const int wide = inlay_qout_is_wide(params->out);
     const uintptr_t y = (uintptr_t)row->y;
     const uintptr_t y_end = y + (uintptr_t)params->ow *
                                     (uintptr_t)step->ref[0].pix *
@@ -44,8 +43,7 @@ static inline int inlay_qpacked_apart(void *const *base, const inlay_step *step,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    const int wide =
-        params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
+    const int wide = inlay_qout_is_wide(params->out);
     const uintptr_t y = (uintptr_t)inlay_at(base, step, 0);
     const uintptr_t x = (uintptr_t)inlay_at(base, step, 1);
     if (r1 - r0 == 1 && inlay_is_dealt(step->ref) &&

@@ -58,6 +58,7 @@ INLAY_INLINE uint32_t *inlay_qwiden_run(const uint8_t *x, int32_t n,
                                         int32_t step)
 {
     const uint8_t *const end = x + (n & ~3);
+#ifndef __OPTIMIZE_SIZE__
     const uint8_t *const main = x + (n & ~15);
     int32_t i;
     for (; x < main; x += 16, to += 8 * step)
@@ -65,6 +66,7 @@ INLAY_INLINE uint32_t *inlay_qwiden_run(const uint8_t *x, int32_t n,
     for (i = 0; i < 4; i++)
         inlay_qwiden_four(inlay_word(x + 4 * i) ^ mask, to + 2 * i * step,
                           step);
+#endif
     for (; x < end; x += 4, to += 2 * step)
         inlay_qwiden_four(inlay_word(x) ^ mask, to, step);
     if (n & 3) {
@@ -232,9 +234,10 @@ static inline void inlay_qwiden_row(const inlay_qpairs *job,
 {
     const inlay_qpacked_params *p = job->params;
     const int32_t run = p->kw * p->ic;
-    if (!x || !taps->n)
+    const int windows = INLAY_QUSES(INLAY_QUSE_WINDOWS);
+    if (windows && (!x || !taps->n))
         inlay_qwiden_none(job, run, to, step);
-    else if (taps->n == p->kw && taps->one)
+    else if (!windows || (taps->n == p->kw && taps->one))
         inlay_qwiden_run(x + taps->at, run, inlay_qmask(&job->tile), to, step);
     else if (p->ic % 4 == 0)
         inlay_qwiden_taps(job, taps, x + taps->at, to, step);
@@ -315,10 +318,11 @@ static inline void inlay_qwiden_pieces(const inlay_qpairs *job,
     const uint8_t *x = (const uint8_t *)inlay_at(job->base, job->step, 1);
     const int32_t rows = p->ih;
     int32_t d, h;
-    for (d = 0; d < p->kd; d++) {
+    for (d = 0; d < inlay_qpacked_planes(p); d++) {
         const int32_t plane = spot->row->plane + d * p->dd;
         const int32_t top = (spot->row->image * p->id + plane) * rows;
-        const int inside = plane >= 0 && plane < p->id;
+        const int inside =
+            !INLAY_QUSES(INLAY_QUSE_VOLUMES) || (plane >= 0 && plane < p->id);
         int32_t r = spot->row->row;
         for (h = p->kh; h > 0; h--, r += p->dh) {
             const uint8_t *line = NULL;
@@ -339,11 +343,11 @@ static inline void inlay_qwiden_any(const inlay_qpairs *job,
     const inlay_qtaps taps = inlay_qtaps_at(job, spot->c, group);
     const int32_t next = inlay_up4(p->kw * p->ic) / 2 * step;
     int32_t d, h;
-    if (inlay_qwiden_is_piece(job)) {
+    if (INLAY_QUSES(INLAY_QUSE_PIECES) && inlay_qwiden_is_piece(job)) {
         inlay_qwiden_pieces(job, spot, to, step);
         return;
     }
-    for (d = 0; d < p->kd; d++)
+    for (d = 0; d < inlay_qpacked_planes(p); d++)
         for (h = 0; h < p->kh; h++, to += next)
             inlay_qwiden_row(job, &taps,
                              inlay_qimage_row(job->base, job->step, row->image,
@@ -378,7 +382,7 @@ static inline void inlay_qwiden_whole(const inlay_qpairs *job,
     const uint32_t mask = inlay_qmask(t);
     uint32_t *to = t->wide;
     int32_t d, h;
-    for (d = 0; d < t->nkd; d++)
+    for (d = 0; d < inlay_qpacked_planes(p); d++)
         for (h = 0; h < t->nkh; h++)
             to = inlay_qwiden_both(inlay_qwindow(t, d, h) + at, next, t->run,
                                    mask, to);
@@ -430,7 +434,7 @@ static inline void inlay_qpairs_group(const inlay_qpairs *job,
     int32_t x_sum[2];
     inlay_qplaces to;
     int i;
-    to.x_sum = t->zw || t->zw_all ? x_sum : NULL;
+    to.x_sum = inlay_qhas_zeros(t) ? x_sum : NULL;
     for (i = 0; i <= two; i++)
         to.y[i] =
             inlay_qplace(&t->result, spot[i].row->y,
@@ -448,7 +452,7 @@ static inline void inlay_qpairs_spots(const inlay_qpairs *job,
     inlay_qcall call;
     int32_t group;
     inlay_qpairs_group(job, &job->tile, spot, 0, two);
-    if (job->params->groups == 1)
+    if (!INLAY_QUSES(INLAY_QUSE_GROUPS) || job->params->groups == 1)
         return;
     tile = job->tile;
     call.y = spot->row->y;
@@ -483,6 +487,7 @@ static inline void inlay_qpairs_rows(void *const *base, const inlay_step *step,
                                      const inlay_qtile *tile, int32_t r0,
                                      int32_t r1)
 {
+    const int groups = INLAY_QUSES(INLAY_QUSE_GROUPS);
     inlay_qpairs job;
     inlay_qrow row[2];
     inlay_qspot spot[2];
@@ -498,7 +503,7 @@ static inline void inlay_qpairs_rows(void *const *base, const inlay_step *step,
                                     inlay_next_row(step, r0, r1, done));
         inlay_qpacked_lie(base, step, now, &job.tile);
         n = inlay_qpairs_row(&job, now, spot, n);
-        if (n && (job.params->groups > 1 || done == r1 - r0 - 1)) {
+        if (n && ((groups && job.params->groups > 1) || done == r1 - r0 - 1)) {
             inlay_qpairs_spots(&job, spot, 0);
             n = 0;
         }

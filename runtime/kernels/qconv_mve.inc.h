@@ -276,10 +276,11 @@ INLAY_APART int32_t inlay_mve_simple_one(const inlay_qtile *tile, uint8_t *y,
 /* Are biases and scales those of the operands, and results bytes? */
 static inline int inlay_mve_is_simple(const inlay_qtile *tile)
 {
-    const int32_t kind = tile->result.kind;
-    return INLAY_MVE_FLOAT &&
-           (kind == INLAY_QOUT_I8 || kind == INLAY_QOUT_U8) && !tile->zw &&
-           !tile->zw_all && !tile->sums && tile->result.factor == 1.0f;
+    if (!INLAY_QUSES(INLAY_QUSE_MORE))
+        return INLAY_MVE_FLOAT;
+    return INLAY_MVE_FLOAT && !inlay_qout_is_wide(tile->result.kind) &&
+           !inlay_qhas_zeros(tile) && !tile->sums &&
+           tile->result.factor == 1.0f;
 }
 
 /* ---- pixels ---- */
@@ -297,12 +298,14 @@ static inline void inlay_mve_channels(const inlay_qtile *tile,
         done = inlay_mve_simple_two(tile, (uint8_t *)call->y, from);
     else if (simple)
         done = inlay_mve_simple_one(tile, (uint8_t *)call->y, from);
+    if (!INLAY_QUSES(INLAY_QUSE_MORE | INLAY_QUSE_REST))
+        return;
 #else
     (void)simple;
 #endif
     if (done == tile->channels)
         return;
-    if (tile->zw || tile->zw_all) {
+    if (inlay_qhas_zeros(tile)) {
         total[0] = inlay_mve_total(from->at.x, window);
         total[1] = inlay_mve_total(from->at.next, window);
         call->x_sum = total;
@@ -348,7 +351,7 @@ static inline void inlay_mve_some(const inlay_mve_row *of,
     inlay_qcall call;
     call.pixels = n;
     call.y = inlay_qplace(&tile->result, of->row->y, c * tile->ys);
-    if (params->groups == 1)
+    if (!INLAY_QUSES(INLAY_QUSE_GROUPS) || params->groups == 1)
         inlay_mve_pixels(of, tile, &call, from, c, 0, simple);
     else
         inlay_mve_groups(of, *tile, &call, from, c, simple);

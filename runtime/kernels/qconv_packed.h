@@ -49,9 +49,9 @@ static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
     tile->begin = 0;
     tile->end = params->oc;
     tile->bias = (const int32_t *)inlay_at(base, step, 3);
-    tile->zw = (const int32_t *)inlay_at(base, step, 5);
+    tile->zw = (const int32_t *)inlay_qpacked_more(base, step, 5);
     tile->zw_all = params->zw;
-    tile->sums = (const int32_t *)inlay_at(base, step, 6);
+    tile->sums = (const int32_t *)inlay_qpacked_more(base, step, 6);
     tile->result = inlay_qpacked_result(base, step);
     tile->ys = step->ref[0].pix;
     tile->wide = inlay_qpacked_wide(base, step);
@@ -67,7 +67,7 @@ static inline void inlay_qpacked_lie(void *const *base, const inlay_step *step,
     tile->x = (const uint8_t *)inlay_at(base, step, 1);
     inlay_qtile_ring(tile, step->ref + 1, step->ref[1].row, step->ref[1].cap);
     tile->first = plane * params->ih + row->row;
-    tile->nkd = params->kd;
+    tile->nkd = inlay_qpacked_planes(params);
     tile->d_rows = params->dd * params->ih;
     tile->nkh = params->kh;
     tile->h_rows = params->dh;
@@ -132,7 +132,12 @@ static inline const uint8_t *inlay_qimage_row(void *const *base,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    if (plane < 0 || plane >= params->id || r < 0 || r >= params->ih)
+    if (r < 0 || r >= params->ih)
+        return NULL;
+    if (!INLAY_QUSES(INLAY_QUSE_VOLUMES))
+        return (const uint8_t *)inlay_row(base, step, 1,
+                                          image * params->ih + r);
+    if (plane < 0 || plane >= params->id)
         return NULL;
     plane += image * params->id;
     return (const uint8_t *)inlay_row(base, step, 1, plane * params->ih + r);
@@ -316,6 +321,11 @@ static inline int32_t inlay_qtile_size(int32_t n, int32_t most)
 }
 
 #if INLAY_QMVE
+/* What Helium's form does not make. */
+enum {
+    INLAY_QMVE_OTHERS =
+        INLAY_QUSE_FOURS | INLAY_QUSE_HALVES | INLAY_QUSE_UNSIGNED
+};
 #include "kernels/qconv_mve.inc.h"
 #endif
 
@@ -331,7 +341,8 @@ static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
     inlay_qspan span;
     int32_t done;
 #if INLAY_QMVE
-    if (params->deep && params->minus == 128) {
+    if (!INLAY_QUSES(INLAY_QMVE_OTHERS) ||
+        (params->deep && params->minus == 128)) {
         inlay_mve_pixel_row(base, step, tile, row, params->gather == 1 ? 1 : 2);
         return;
     }
@@ -346,6 +357,27 @@ static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
     }
 }
 
+/* Are all planes of the window some of x? */
+static inline int inlay_qplanes_exist(const inlay_qpacked_params *params,
+                                      const inlay_qrow *row)
+{
+    const int32_t last = row->plane + (params->kd - 1) * params->dd;
+    return !INLAY_QUSES(INLAY_QUSE_VOLUMES) ||
+           (row->plane >= 0 && last < params->id);
+}
+
+/* The image and the plane of x for plane `plane` of y. */
+static inline void inlay_qrow_begin(const inlay_qpacked_params *params,
+                                    int32_t plane, inlay_qrow *row)
+{
+    row->image = plane;
+    row->plane = 0;
+    if (!INLAY_QUSES(INLAY_QUSE_VOLUMES))
+        return;
+    row->image = plane / params->od;
+    row->plane = (plane - row->image * params->od) * params->sd - params->pd;
+}
+
 /* Where the window of row r lies, and which of its pixels are whole. */
 static inline inlay_qrow inlay_qpacked_window(void *const *base,
                                               const inlay_step *step, int32_t r)
@@ -354,15 +386,14 @@ static inline inlay_qrow inlay_qpacked_window(void *const *base,
         (const inlay_qpacked_params *)step->params;
     const int32_t plane = r / params->oh;
     inlay_qrow row;
-    row.image = plane / params->od;
-    row.plane = (plane - row.image * params->od) * params->sd - params->pd;
+    inlay_qrow_begin(params, plane, &row);
     row.row = (r - plane * params->oh) * params->sh - params->ph;
     row.pixels = params->ow;
     row.y = inlay_row(base, step, 0, r);
     row.left = params->ow;
     row.right = params->ow;
-    if (inlay_qpacked_whole(params, step) && row.plane >= 0 && row.row >= 0 &&
-        row.plane + (params->kd - 1) * params->dd < params->id &&
+    if (inlay_qpacked_whole(params, step) &&
+        inlay_qplanes_exist(params, &row) && row.row >= 0 &&
         row.row + (params->kh - 1) * params->dh < params->ih)
         row.left = inlay_inside(params->sw, params->pw,
                                 (params->kw - 1) * params->dw + 1, params->iw,
@@ -380,8 +411,7 @@ static inline int inlay_qpacked_joins(const inlay_qpacked_params *params,
     const int every_pixel = params->sd * params->sh * params->sw == 1;
     const int same = params->iw == params->ow && params->ih == params->oh &&
                      params->id == params->od;
-    const int wide =
-        params->out == INLAY_QOUT_I32 || params->out == INLAY_QOUT_F32;
+    const int wide = inlay_qout_is_wide(params->out);
     const size_t pixels = (size_t)params->ow;
     return one_tap && every_pixel && same &&
            params->pd + params->ph + params->pw == 0 &&
@@ -438,7 +468,7 @@ static inline int inlay_qconv_packed(void *const *base, const inlay_step *step,
     ptrdiff_t strip = params->oc;
     inlay_qpacked_tile(base, step, &tile);
 #if INLAY_QDSP
-    if (tile.wide) {
+    if (!INLAY_QUSES(INLAY_QUSE_FOURS | INLAY_QUSE_SIXTEENS) || tile.wide) {
         inlay_qpairs_rows(base, step, &tile, r0, r1);
         return 0;
     }

@@ -365,6 +365,9 @@ static inline int inlay_mve_eights_suit(const inlay_qdw *job)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)job->step->params;
+    if (!INLAY_QUSES(INLAY_QUSE_MORE | INLAY_QUSE_DW_ANY |
+                     INLAY_QUSE_DW_DIRECT))
+        return 1;
     if (params->kd != 1 || params->kh != 3 || params->kw != 3)
         return 0;
     return params->dw == 1 && params->sw <= 2 && params->gather > 1 &&
@@ -388,7 +391,7 @@ static inline void inlay_mve_eights_row(const inlay_mve_eights *of,
                                         const inlay_mve_eight_channels *own,
                                         const uint8_t *const *rows, uint8_t *y)
 {
-    if (of->params->sw == 1)
+    if (!inlay_qdw_is_far(of->params))
         inlay_mve_eight_near(of, own, rows, y);
     else
         inlay_mve_eight_far(of, own, rows, y);

@@ -10,6 +10,13 @@ typedef struct inlay_qdw_lines {
     int32_t r, n;
 } inlay_qdw_lines;
 
+/* Of windows of 3 x 3 by themselves: is their stride two, not one? */
+INLAY_INLINE int inlay_qdw_is_far(const inlay_qpacked_params *params)
+{
+    return !INLAY_QUSES(INLAY_QUSE_DW_NEAR) ||
+           (INLAY_QUSES(INLAY_QUSE_DW_FAR) && params->sw == 2);
+}
+
 /* The row that is made after `done` others. */
 static inline inlay_qrow inlay_qdw_line_at(const inlay_qdw *job,
                                            const inlay_qdw_lines *lines,
@@ -43,8 +50,7 @@ static inline int32_t inlay_qdw_most(const inlay_qdw *job, int32_t rows,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)job->step->params;
-    const int bytes =
-        params->out == INLAY_QOUT_U8 || params->out == INLAY_QOUT_I8;
+    const int bytes = !inlay_qout_is_wide(params->out);
     if (rows == 1)
         return 1;
     if (inlay_qpacked_apart(job->base, job->step, 0, rows))

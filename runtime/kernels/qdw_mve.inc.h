@@ -269,7 +269,7 @@ INLAY_APART void inlay_mve_dw_other(const inlay_mve_dw *of,
     const inlay_qtile *tile = &of->job->of;
     const ptrdiff_t at = (of->c + pixel) * tile->ys + quad->channel;
     float scale[4];
-    if (tile->result.kind != INLAY_QOUT_I32)
+    if (inlay_qout_scales(tile->result.kind))
         inlay_qscales(&tile->result, quad->channel, quad->n, scale);
     inlay_qresults(&tile->result, quad->channel, quad->n, sum, scale,
                    inlay_qplace(&tile->result, of->row->y, at));

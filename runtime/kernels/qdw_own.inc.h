@@ -195,11 +195,13 @@ static inline void inlay_qown_sums(const inlay_qown *own,
                                    int32_t *sum)
 {
     const inlay_qpacked_params *params = own->params;
-    if (params->sw == 2 && params->flip)
+    const int flips = inlay_qflips(params->flip);
+    const int far = inlay_qdw_is_far(params);
+    if (far && flips)
         inlay_qown_far_signed(own, line, channel, sum);
-    else if (params->sw == 2)
+    else if (far)
         inlay_qown_far_unsigned(own, line, channel, sum);
-    else if (params->flip)
+    else if (flips)
         inlay_qown_signed(own, line, channel, sum);
     else
         inlay_qown_unsigned(own, line, channel, sum);
@@ -214,12 +216,12 @@ static inline void inlay_qown_begin(inlay_qown *own, int32_t channel)
     const inlay_qresult *result = &job->of.result;
     inlay_qfixed *fixed = &own->fixed;
     int32_t start = job->of.bias[channel];
-    if (job->of.sums) {
+    if (INLAY_QUSES(INLAY_QUSE_MORE) && job->of.sums) {
         const int32_t off = inlay_wrap_mul(job->of.zero, job->of.sums[channel]);
         start = inlay_wrap_add(start, -off);
     }
     own->start = start;
-    if (result->kind != INLAY_QOUT_I32)
+    if (inlay_qout_scales(result->kind))
         inlay_qscales(result, channel, 1, job->scale);
     fixed->suits =
         own->room.most && inlay_qfixed_take(fixed, &own->room, &start);
@@ -303,6 +305,9 @@ static inline int inlay_qown_suits(const inlay_qdw *job)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)job->step->params;
+    if (!INLAY_QUSES(INLAY_QUSE_DW_ANY | INLAY_QUSE_DW_DEEP |
+                     INLAY_QUSE_SHIFTED | INLAY_QUSE_MORE))
+        return 1;
     if (params->kd != 1 || params->kh != 3 || params->kw != 3)
         return 0;
     return params->dw == 1 && params->sw <= 2 && !params->deep &&
@@ -370,7 +375,7 @@ static inline void inlay_qown_set(inlay_qdw *job, inlay_qown *own)
     const inlay_qresult *result = &job->of.result;
     own->job = job;
     own->params = (const inlay_qpacked_params *)job->step->params;
-    own->bytes = result->kind == INLAY_QOUT_U8 || result->kind == INLAY_QOUT_I8;
+    own->bytes = !inlay_qout_is_wide(result->kind);
     own->weights = job->of.weights;
     own->all = own->params->groups;
     own->pix = job->step->ref[1].pix;

@@ -142,7 +142,7 @@ static inline void inlay_qdw_pixels_four(inlay_qdw *job, const inlay_qrow *row,
         const inlay_qdw_columns inside = inlay_qdw_taps_of(job, p);
         void *y = inlay_qplace(result, row->y, p * job->of.ys + channel);
         int32_t sum[4];
-        if (job->of.flip)
+        if (inlay_qflips(job->of.flip))
             inlay_qdw_four_signed(job, window, &inside, channel, sum);
         else
             inlay_qdw_four_unsigned(job, window, &inside, channel, sum);

@@ -12,6 +12,13 @@
 
 enum { INLAY_QPLANE_ROWS = 16 }; /* most of a window */
 
+/* Is each row of y made by itself? Then there is no code for several. */
+#ifdef __OPTIMIZE_SIZE__
+enum { INLAY_QPLANES_SINGLY = 1 };
+#else
+enum { INLAY_QPLANES_SINGLY = 0 };
+#endif
+
 typedef struct inlay_qplanes {
     const inlay_qdw *job;
     const inlay_qpacked_params *params;
@@ -40,8 +47,13 @@ INLAY_INLINE int32_t inlay_qplane_at(const inlay_qplanes *planes, int32_t h,
 
 #include "kernels/qdw_dsp.inc.h"
 #if defined __ARM_FP && (__ARM_FP & 4)
+/* What windows of 3 x 3 are not. */
+enum {
+    INLAY_QTHREE_OTHERS = INLAY_QUSE_MORE | INLAY_QUSE_CLIPS | INLAY_QUSE_DW_ANY
+};
 #include "kernels/qdw_three.inc.h"
 #else
+enum { INLAY_QTHREE_OTHERS = INLAY_QPACKED_USE };
 static inline int32_t inlay_qplanes_three(const inlay_qplanes *planes)
 {
     (void)planes;
@@ -147,7 +159,7 @@ static inline void inlay_qplanes_channel(const inlay_qplanes *planes,
     const int32_t start = inlay_qplane_start(of, channel);
     float scale = 0.0f;
     int32_t j;
-    if (of->result.kind != INLAY_QOUT_I32)
+    if (inlay_qout_scales(of->result.kind))
         inlay_qscales(&of->result, channel, 1, &scale);
     for (j = 0; j < planes->n; j += 2) {
         int32_t sum[2] = { 0 };
@@ -165,6 +177,9 @@ static inline int inlay_qplanes_suit(const inlay_qdw *job)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)job->step->params;
+    if (!INLAY_QUSES(INLAY_QUSE_DW_DIRECT | INLAY_QUSE_DW_DEEP |
+                     INLAY_QUSE_UNSIGNED | INLAY_QUSE_DW_ANY))
+        return 1;
     if (params->deep || params->minus != 128)
         return 0;
     return params->gather > 0 && params->kd * params->kh <= INLAY_QPLANE_ROWS;
@@ -208,7 +223,8 @@ static inline void inlay_qplanes_tile(inlay_qplanes *planes, int32_t c,
     planes->n = n;
     planes->first = c * planes->params->sw - planes->params->pw;
     channel = inlay_qplanes_three(planes);
-    if (channel == planes->params->groups)
+    if (!INLAY_QUSES(INLAY_QTHREE_OTHERS | INLAY_QUSE_REST) ||
+        channel == planes->params->groups)
         return;
     for (done = 0; done < planes->lines.n; done++) {
         const inlay_qrow row =
@@ -241,7 +257,9 @@ static inline void inlay_qplanes_all(const inlay_qdw *job, int32_t r0,
     inlay_qplanes planes;
     int32_t most, done, column, n;
     inlay_qplanes_set(job, &planes);
-    most = inlay_qdw_most(job, r1 - r0, planes.params->gather);
+    most = 1;
+    if (!INLAY_QPLANES_SINGLY)
+        most = inlay_qdw_most(job, r1 - r0, planes.params->gather);
     for (done = 0; done < r1 - r0; done += planes.lines.n) {
         planes.lines = inlay_qdw_lines_of(job, r0, r1, done, most);
         for (column = 0; column < planes.params->ow; column += n) {

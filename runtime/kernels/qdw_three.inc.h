@@ -358,7 +358,7 @@ INLAY_APART void inlay_qthree_fours_far(const inlay_qthree *three, int32_t from,
 static inline void inlay_qthree_row(const inlay_qthree *three, int32_t from,
                                     uint8_t *y)
 {
-    if (three->planes->params->sw == 1)
+    if (!inlay_qdw_is_far(three->planes->params))
         inlay_qthree_fours(three, from, y);
     else
         inlay_qthree_fours_far(three, from, y);
@@ -370,6 +370,8 @@ static inline int inlay_qthree_suits(const inlay_qplanes *planes)
 {
     const inlay_qtile *of = &planes->job->of;
     const inlay_qpacked_params *params = planes->params;
+    if (!INLAY_QUSES(INLAY_QTHREE_OTHERS))
+        return 1;
     if (params->kd != 1 || params->kh != 3 || params->kw != 3 ||
         params->dw != 1 || params->sw > 2)
         return 0;
@@ -497,7 +499,7 @@ static inline int32_t inlay_qplanes_three(const inlay_qplanes *planes)
         return 0;
     inlay_qthree_set(planes, &three);
     inlay_qplanes_fill(planes);
-    if (planes->lines.n == 1) {
+    if (INLAY_QPLANES_SINGLY || planes->lines.n == 1) {
         inlay_qthree_single(&three, whole);
         return whole;
     }

@@ -173,7 +173,7 @@ static inline void inlay_qdw_block(inlay_qdw *job, int32_t channel, int32_t n)
         job->start[i] = v;
         job->zw[i] = of->zw ? of->zw[channel + i] : of->zw_all;
     }
-    if (of->result.kind != INLAY_QOUT_I32)
+    if (inlay_qout_scales(of->result.kind))
         inlay_qscales(&of->result, channel, n, job->scale);
 }
 
@@ -236,6 +236,9 @@ static inline int inlay_qdw_goes_deep(const inlay_qdw *job)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)job->step->params;
+    if (!INLAY_QUSES(INLAY_QUSE_DW_TAPS | INLAY_QUSE_UNSIGNED |
+                     INLAY_QUSE_MORE))
+        return 1;
     return params->deep && params->minus == 128 && !job->of.zw &&
            !job->of.zw_all;
 }

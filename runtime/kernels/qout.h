@@ -10,6 +10,43 @@
 #include "kernels/quant.h"
 #include "kernels/qvec.h"
 
+/* What some packed product of the model has: qpacked.h. The source of a model says it, so that code
+ * for what none has is left out; else there is code for all. */
+enum {
+    /* results of 32 bits; zero points of weights; zero points, factors and addends as operands */
+    INLAY_QUSE_MORE = 1,
+    INLAY_QUSE_CLIPS = 2,     /* bytes within other bounds than their type's */
+    INLAY_QUSE_REST = 4,      /* channels beyond whole fours */
+    INLAY_QUSE_SIGNED = 8,    /* numbers with a sign: 128 less than the byte */
+    INLAY_QUSE_UNSIGNED = 16, /* numbers without */
+    INLAY_QUSE_SHIFTED = 32,  /* bytes that are not their numbers */
+    INLAY_QUSE_VOLUMES = 64,  /* images of several planes */
+    /* of qconv_packed: how weights lie, several groups */
+    INLAY_QUSE_FOURS = 128,
+    INLAY_QUSE_HALVES = 256,
+    INLAY_QUSE_SIXTEENS = 512,
+    INLAY_QUSE_GROUPS = 1024,
+    /* of qdwconv_packed: windows of 3 x 3 at a stride of one, of two, other ones; weights tap by
+     * tap, in sixteens; no scratch */
+    INLAY_QUSE_DW_NEAR = 2048,
+    INLAY_QUSE_DW_FAR = 4096,
+    INLAY_QUSE_DW_ANY = 8192,
+    INLAY_QUSE_DW_TAPS = 16384,
+    INLAY_QUSE_DW_DEEP = 32768,
+    INLAY_QUSE_DW_DIRECT = 65536,
+    /* of qconv_packed: windows of several pixels, or clipped, whose rows lie in one piece of no
+     * whole fours, and other such windows */
+    INLAY_QUSE_PIECES = 131072,
+    INLAY_QUSE_WINDOWS = 262144,
+    INLAY_QUSE_ALL = 524287
+};
+#ifndef INLAY_QPACKED_USE
+#define INLAY_QPACKED_USE INLAY_QUSE_ALL
+#endif
+
+/* Has some product one of these? A constant. */
+#define INLAY_QUSES(what) ((INLAY_QPACKED_USE & (what)) != 0)
+
 enum {
     INLAY_QOUT_I32 = 0,
     INLAY_QOUT_U8 = 1,
@@ -36,12 +73,31 @@ typedef struct inlay_qresult {
     const float *add; /* of channel 0; NULL: nothing */
 } inlay_qresult;
 
+/* Have numbers that are bytes a sign? */
+INLAY_INLINE int inlay_qflips(int32_t flip)
+{
+    return !INLAY_QUSES(INLAY_QUSE_UNSIGNED) ||
+           (INLAY_QUSES(INLAY_QUSE_SIGNED) && flip);
+}
+
+/* Is a result what a sum times a scale gives? */
+INLAY_INLINE int inlay_qout_scales(int32_t kind)
+{
+    return !INLAY_QUSES(INLAY_QUSE_MORE) || kind != INLAY_QOUT_I32;
+}
+
+/* Has a result 32 bits? */
+INLAY_INLINE int inlay_qout_is_wide(int32_t kind)
+{
+    return INLAY_QUSES(INLAY_QUSE_MORE) &&
+           (kind == INLAY_QOUT_I32 || kind == INLAY_QOUT_F32);
+}
+
 /* Element `at` of y. */
 static inline void *inlay_qplace(const inlay_qresult *result, void *y,
                                  ptrdiff_t at)
 {
-    const int wide =
-        result->kind == INLAY_QOUT_I32 || result->kind == INLAY_QOUT_F32;
+    const int wide = inlay_qout_is_wide(result->kind);
     return (unsigned char *)y + (wide ? 4 * at : at);
 }
 
@@ -58,7 +114,8 @@ static inline void *inlay_qplace(const inlay_qresult *result, void *y,
 /* Are scales what they are? Of its bits: floats may be software's. */
 INLAY_INLINE int inlay_qfactor_is_one(const inlay_qresult *result)
 {
-    return inlay_half_bits(result->factor) == UINT32_C(0x3f800000);
+    return !INLAY_QUSES(INLAY_QUSE_MORE) ||
+           inlay_half_bits(result->factor) == UINT32_C(0x3f800000);
 }
 
 /* n floats, and zeros: those of channels that exist. Times 1 they are what they are. */
@@ -150,7 +207,7 @@ static inline inlay_qroom inlay_qroom_of(const inlay_qresult *result,
     for (; room.most >> 15 < taps && room.up > 0; room.up--)
         room.most *= 2;
     if (!INLAY_QSOFT || room.most >> 15 < taps ||
-        (result->kind != INLAY_QOUT_U8 && result->kind != INLAY_QOUT_I8))
+        inlay_qout_is_wide(result->kind))
         room.most = 0;
     return room;
 }
@@ -232,7 +289,7 @@ INLAY_INLINE inlay_qbytes inlay_qbytes_of(const inlay_qresult *result,
 INLAY_INLINE int inlay_qbytes_all(const inlay_qbytes *bytes)
 {
 #ifdef __ARM_FEATURE_SAT
-    return bytes->most == 255;
+    return !INLAY_QUSES(INLAY_QUSE_CLIPS) || bytes->most == 255;
 #else
     (void)bytes;
     return 0;
@@ -349,12 +406,13 @@ static inline void inlay_qresults(const inlay_qresult *result, int32_t channel,
                                   int32_t n, const int32_t *sum,
                                   const float *scale, void *y)
 {
+    const int wide = inlay_qout_is_wide(result->kind);
     int32_t i;
-    if (result->kind == INLAY_QOUT_I32) {
+    if (!inlay_qout_scales(result->kind)) {
         memcpy(y, sum, (size_t)n * sizeof *sum);
         return;
     }
-    if (result->kind == INLAY_QOUT_F32) {
+    if (wide) {
         for (i = 0; i < n; i++) {
             const float v = (float)sum[i] * scale[i];
             ((float *)y)[i] = result->add ? v + result->add[channel + i] : v;

@@ -49,13 +49,26 @@ static inline int32_t inlay_qnumber(const inlay_qpacked_params *params,
     return (byte ^ params->flip) - params->minus;
 }
 
+/* An operand that most steps leave out. */
+INLAY_INLINE const void *inlay_qpacked_more(void *const *base,
+                                            const inlay_step *step, int i)
+{
+    return INLAY_QUSES(INLAY_QUSE_MORE) ? inlay_at(base, step, i) : NULL;
+}
+
+/* Planes of the window. */
+INLAY_INLINE int32_t inlay_qpacked_planes(const inlay_qpacked_params *params)
+{
+    return INLAY_QUSES(INLAY_QUSE_VOLUMES) ? params->kd : 1;
+}
+
 /* The zero point of x: a constant, or operand 7. */
 static inline int32_t inlay_qpacked_zero(void *const *base,
                                          const inlay_step *step)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    const uint8_t *zero = (const uint8_t *)inlay_at(base, step, 7);
+    const uint8_t *zero = (const uint8_t *)inlay_qpacked_more(base, step, 7);
     return zero ? inlay_qnumber(params, *zero) : params->zero;
 }
 
@@ -64,7 +77,7 @@ static inline inlay_qresult inlay_qpacked_result(void *const *base,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)step->params;
-    const float *factor = (const float *)inlay_at(base, step, 8);
+    const float *factor = (const float *)inlay_qpacked_more(base, step, 8);
     inlay_qresult r;
     r.kind = params->out;
     r.zero = params->zy;
@@ -73,7 +86,7 @@ static inline inlay_qresult inlay_qpacked_result(void *const *base,
     r.scale = (const float *)inlay_at(base, step, 4);
     r.each = params->scales > 1;
     r.factor = factor ? *factor : 1.0f;
-    r.add = (const float *)inlay_at(base, step, 9);
+    r.add = (const float *)inlay_qpacked_more(base, step, 9);
     return r;
 }
 

@@ -110,7 +110,7 @@ static inline int32_t inlay_qblock(const inlay_qtile *tile, int32_t channel)
 /* Have the weights zero points? */
 static inline int inlay_qhas_zeros(const inlay_qtile *tile)
 {
-    return tile->zw || tile->zw_all;
+    return INLAY_QUSES(INLAY_QUSE_MORE) && (tile->zw || tile->zw_all);
 }
 
 /* What the sums of a group begin with, less what the zero point of x adds to them. */
@@ -134,9 +134,9 @@ static inline void inlay_qgroup_begin(const inlay_qtile *tile,
     const inlay_qresult *result = &tile->result;
     group->start = tile->bias + group->channel;
     group->scale = group->own_scale;
-    if (tile->sums)
+    if (INLAY_QUSES(INLAY_QUSE_MORE) && tile->sums)
         inlay_qgroup_starts(tile, group);
-    if (result->kind == INLAY_QOUT_I32)
+    if (!inlay_qout_scales(result->kind))
         return;
     if (result->each && inlay_qfactor_is_one(result))
         group->scale = result->scale + group->channel;
@@ -145,15 +145,15 @@ static inline void inlay_qgroup_begin(const inlay_qtile *tile,
 }
 
 /* Lanes [from, from + n) of the group at one pixel become results. */
-static inline void inlay_qgroup_end(const inlay_qtile *tile,
-                                    const inlay_qcall *call,
-                                    const inlay_qgroup *group, int32_t pixel,
-                                    int32_t from, int32_t n, int32_t *sum)
+INLAY_APART void inlay_qgroup_end(const inlay_qtile *tile,
+                                  const inlay_qcall *call,
+                                  const inlay_qgroup *group, int32_t pixel,
+                                  int32_t from, int32_t n, int32_t *sum)
 {
     const int32_t channel = group->channel + from;
     const ptrdiff_t at = pixel * tile->ys + channel;
     int32_t i;
-    if (call->x_sum)
+    if (INLAY_QUSES(INLAY_QUSE_MORE) && call->x_sum)
         for (i = 0; i < n; i++) {
             const int32_t zw = tile->zw ? tile->zw[channel + i] : tile->zw_all;
             const int32_t off = inlay_wrap_mul(zw, call->x_sum[pixel]);

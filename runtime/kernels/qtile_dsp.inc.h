@@ -152,8 +152,8 @@ INLAY_INLINE inlay_qsaturation inlay_qsaturation_of(const inlay_qresult *r)
 static inline int inlay_qsaturates(const inlay_qresult *r)
 {
 #if defined __ARM_FP && (__ARM_FP & 4)
-    return (r->kind == INLAY_QOUT_I8 || r->kind == INLAY_QOUT_U8) &&
-           r->hi - r->lo == 255;
+    return !inlay_qout_is_wide(r->kind) &&
+           (!INLAY_QUSES(INLAY_QUSE_CLIPS) || r->hi - r->lo == 255);
 #else
     (void)r;
     return 0;
@@ -186,7 +186,7 @@ static inline void inlay_qfour_begin(const inlay_qtile *t, int32_t channel,
             t->sums ? inlay_wrap_mul(t->zero, t->sums[channel + i]) : 0;
         f->start[i] = inlay_wrap_add(t->bias[channel + i], -off);
     }
-    if (t->result.kind != INLAY_QOUT_I32)
+    if (inlay_qout_scales(t->result.kind))
         inlay_qscales(&t->result, channel, 4, f->scale);
 }
 
@@ -244,8 +244,8 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 #define INLAY_QG_COPIES INLAY_QG_COPY("t0", "t1") INLAY_QG_COPY("b0", "b1")
 #define INLAY_QG_TWO INLAY_QG_ONE INLAY_QG_COPIES
 
-/* Turns of eight fours; the first may begin at one of the later of these, which all take as many
- * bytes of code. */
+/* Turns of eight fours, of four where code shall be small; the first may begin at one of the later
+ * of these, which all take as many bytes of code. */
 #define INLAY_QG_ENTER "vmov %[u], s10\nadd pc, %[u]\nnop\n2:\n"
 #define INLAY_QG_AGAIN "vmov %[u], s11\ncmp %[from], %[u]\nbne 2b\n"
 #define INLAY_QG_TURNS(fours) INLAY_QG_ENTER fours INLAY_QG_AGAIN
@@ -307,8 +307,15 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 #define INLAY_QG_PUT2 INLAY_QG_PLACE "str %[b0], [%[x], %[y]]\n"
 #define INLAY_QG_PAIR INLAY_QG_END2 INLAY_QG_WORDS INLAY_QG_PUT2
 #define INLAY_QG_MADE2 INLAY_QG_MADE INLAY_QG_B
+#ifdef __OPTIMIZE_SIZE__
+enum { INLAY_QG_FOURS = 4 };
+#define INLAY_QG_TURNS1 INLAY_QG_TURNS(INLAY_QONES)
+#define INLAY_QG_TURNS2 INLAY_QG_TURNS(INLAY_QFOURS)
+#else
+enum { INLAY_QG_FOURS = 8 };
 #define INLAY_QG_TURNS1 INLAY_QG_TURNS(INLAY_QONES INLAY_QONES)
 #define INLAY_QG_TURNS2 INLAY_QG_TURNS(INLAY_QFOURS INLAY_QFOURS)
+#endif
 #define INLAY_QG_REST1 INLAY_QG_MADE INLAY_QG_SINGLE INLAY_QG_LAST
 #define INLAY_QG_REST2 INLAY_QG_MADE2 INLAY_QG_PAIR INLAY_QG_LAST
 
@@ -370,7 +377,7 @@ INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t,
     const int32_t whole = t->channels - t->channels % 4;
     const inlay_qresult *result = &t->result;
     const inlay_qsaturation as = inlay_qsaturation_of(result);
-    const inlay_qwords words = inlay_qwords_of(t, two, 8);
+    const inlay_qwords words = inlay_qwords_of(t, two, INLAY_QG_FOURS);
     inlay_qgroups groups;
     float one[4];
     if (!whole)
@@ -413,17 +420,28 @@ INLAY_APART int32_t inlay_qpairs_one(const inlay_qtile *t,
     return inlay_qpairs_bytes(t, to, 0);
 }
 
+/* What these do not make. */
+#if defined __ARM_FP && (__ARM_FP & 4)
+enum {
+    INLAY_QPAIRS_OTHERS = INLAY_QUSE_MORE | INLAY_QUSE_CLIPS | INLAY_QUSE_REST
+};
+#else
+enum { INLAY_QPAIRS_OTHERS = INLAY_QPACKED_USE };
+#endif
+
 /* All channels of two pixels, or of one. */
 static inline void inlay_qpairs_run(const inlay_qtile *t,
                                     const inlay_qplaces *to, int two)
 {
-    const int simple = inlay_qsaturates(&t->result) && !to->x_sum && !t->sums &&
-                       (!t->result.each || t->result.factor == 1.0f);
+    const int more =
+        INLAY_QUSES(INLAY_QUSE_MORE) &&
+        (to->x_sum || t->sums || (t->result.each && t->result.factor != 1.0f));
+    const int simple = inlay_qsaturates(&t->result) && !more;
     int32_t channel = 0;
     inlay_qwritten();
     if (simple)
         channel = two ? inlay_qpairs_two(t, to) : inlay_qpairs_one(t, to);
-    if (channel < t->channels)
+    if (INLAY_QUSES(INLAY_QPAIRS_OTHERS) && channel < t->channels)
         inlay_qpairs_other(t, to, channel, two);
 }
 

@@ -397,9 +397,17 @@ INLAY_APART void inlay_qplain_unsigned(const inlay_qtile *tile,
     inlay_qplain_window(tile, from, w, step, sum, pixels, INLAY_QUNSIGNED);
 }
 
+/* Weights and numbers of another family. */
+enum {
+    INLAY_QPLAIN_OTHERS =
+        INLAY_QUSE_HALVES | INLAY_QUSE_SIXTEENS | INLAY_QUSE_SHIFTED
+};
+
 /* Are x's numbers its bytes with their sign, or without, and weights packed in fours? */
 INLAY_INLINE int inlay_qplain_suits(const inlay_qtile *tile)
 {
+    if (!INLAY_QUSES(INLAY_QPLAIN_OTHERS))
+        return 1;
     return !tile->wide && !tile->deep && tile->flip == tile->minus;
 }
 
@@ -458,12 +466,13 @@ static inline void inlay_qplain_sums(const inlay_qtile *tile,
                                      const int8_t *w, int32_t step,
                                      int32_t *sum, int32_t pixels)
 {
+    const int suits = !INLAY_QUSES(INLAY_QPLAIN_OTHERS) || from->first;
     int32_t p;
-    if (from->first && tile->flip) {
+    if (suits && inlay_qflips(tile->flip)) {
         inlay_qplain_signed(tile, from, w, step, sum, pixels);
         return;
     }
-    if (from->first) {
+    if (suits) {
         inlay_qplain_unsigned(tile, from, w, step, sum, pixels);
         return;
     }
