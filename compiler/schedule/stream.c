@@ -4,6 +4,7 @@
 #include "schedule/stream.h"
 
 #include "base/size.h"
+#include "schedule/goals.h"
 #include "schedule/repeat.h"
 
 enum {
@@ -339,61 +340,6 @@ static bool make(Walk *walk, int k)
     return true;
 }
 
-/* Has the one made a smaller part of its units than the other? */
-static bool is_behind(const Lane *one, const Lane *other)
-{
-    return (int64_t)one->made * other->units <
-           (int64_t)other->made * one->units;
-}
-
-/* The goal that was taken last, as it was then; units 0: none was. */
-typedef struct Turn {
-    size_t goal;
-    Lane lane;
-} Turn;
-
-/* The next goal that has made as little as the last one had; the number of goals: there is none.
- * No goal before it has: the last one was the first of those that had made least. */
-static size_t goal_in_turn(const Walk *walk, const Turn *turn)
-{
-    if (!turn->lane.units)
-        return walk->goal.n;
-    for (size_t i = turn->goal + 1; i < walk->goal.n; i++) {
-        const Lane *lane = walk->lane.at + walk->goal.at[i];
-        if (lane->made < lane->units && !is_behind(&turn->lane, lane))
-            return i;
-    }
-    return walk->goal.n;
-}
-
-/* The first of the goals that have made the smallest part; the number of goals: all are done. */
-static size_t least_goal(const Walk *walk)
-{
-    size_t best = walk->goal.n;
-    for (size_t i = 0; i < walk->goal.n; i++) {
-        const Lane *lane = walk->lane.at + walk->goal.at[i];
-        if (lane->made == lane->units)
-            continue;
-        if (best == walk->goal.n ||
-            is_behind(lane, walk->lane.at + walk->goal.at[best]))
-            best = i;
-    }
-    return best;
-}
-
-/* Of the steps whose results leave: the one that has made the smallest part. -1: all are done. */
-static int next_goal(const Walk *walk, Turn *turn)
-{
-    size_t goal = goal_in_turn(walk, turn);
-    if (goal == walk->goal.n)
-        goal = least_goal(walk);
-    if (goal == walk->goal.n)
-        return -1;
-    const int lane = walk->goal.at[goal];
-    *turn = (Turn){ goal, walk->lane.at[lane] };
-    return lane;
-}
-
 /* Makes the next unit of a goal, and what it needs. */
 static bool make_goal(Walk *walk, int goal, int64_t *budget)
 {
@@ -421,13 +367,13 @@ static bool make_goal(Walk *walk, int goal, int64_t *budget)
 static bool walk(Walk *w, int64_t *budget)
 {
     Repeat repeat = repeat_new(w);
-    Turn turn = { 0 };
-    int goal = next_goal(w, &turn);
+    GoalTurn turn = { 0 };
+    int goal = goals_next(w, &turn);
     while (goal >= 0) {
         if (!make_goal(w, goal, budget))
             return false;
         repeat_goal(&repeat, w, budget);
-        goal = next_goal(w, &turn);
+        goal = goals_next(w, &turn);
     }
     return true;
 }
