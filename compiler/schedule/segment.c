@@ -331,6 +331,12 @@ static bool join_units(Finder *finder, Schedule *schedule, int64_t most)
     return joined;
 }
 
+/* Is the peak no lower than one that is known? */
+static bool is_useless(const PlanOptions *opt, int64_t peak)
+{
+    return opt->below && peak >= opt->below;
+}
+
 /* Where the peak was only remembered, all is walked anew. False: that takes more walks than are
  * left. */
 static bool take_under(Finder *finder, int64_t limit, Schedule *out)
@@ -361,7 +367,7 @@ Schedule schedule_find(Arena *arena, const Items *all, const PlanOptions *opt)
     }
     if (finder->slots)
         fit_closer(finder, &schedule);
-    if (opt->join)
+    if (opt->join && !is_useless(opt, schedule.peak))
         schedule.joined = join_units(finder, &schedule,
                                      i64_max(schedule.peak, opt->arena_limit));
     return schedule;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a stream takes is known when it was walked, here or in another schedule. */
+#include <string.h>
+
 #include "base/size.h"
 #include "schedule/deal.h"
 #include "schedule/finder.h"
@@ -190,19 +192,36 @@ static bool joins(const Finder *finder, const Stream *stream, int32_t pixels)
     return false;
 }
 
-/* The stream with so many pixels in a call; NULL: it makes no more, or takes more than `peak`. */
+static bool same_order(const Stream *stream, const Stream *other)
+{
+    return stream->calls == other->calls &&
+           !memcmp(stream->order, other->order, (size_t)stream->calls);
+}
+
+/* The stream with so many pixels in a call; false: it makes no more. */
+static bool walk_joined(const Finder *finder, const Stream *stream,
+                        int32_t pixels, Stream *more)
+{
+    const StreamMost most = { NEVER, 1 };
+    int64_t budget = plan_budget(finder->opt).walks;
+    return joins(finder, stream, pixels) &&
+           stream_walk(finder->arena, finder->all, stream->first, stream->end,
+                       stream->backward, pixels, most, &budget, more) &&
+           !same_order(stream, more);
+}
+
+/* The same; NULL: it makes no more, or takes more than `peak`. */
 static Stream *join_by(Finder *finder, const Stream *stream, int32_t pixels,
                        int64_t peak)
 {
     Stream *more = NEW(finder->arena, Stream);
-    const Edge edge = { .from = stream->first, .to = stream->end };
-    int64_t budget = plan_budget(finder->opt).walks;
     const int64_t around = finder_around(finder, stream->first, stream->end);
     const DealAim aim = { DEAL_CLOSE, NEVER, peak - around };
-    const bool walked = joins(finder, stream, pixels) &&
-                        walk_stream(finder, &edge, stream->backward, pixels,
-                                    &aim, &budget, more);
-    return walked && stream_peak(finder, more) <= peak ? more : NULL;
+    if (!walk_joined(finder, stream, pixels, more))
+        return NULL;
+    if (finder->slots)
+        deal_rows(finder->arena, finder->all, more, &aim);
+    return stream_peak(finder, more) <= peak ? more : NULL;
 }
 
 static bool is_dealt(const Stream *stream)
@@ -224,6 +243,17 @@ static WalkedRange *remembered_fit(const Finder *finder, const Stream *stream)
     return walked_find(finder->opt->walked, key);
 }
 
+/* Is it known to come to no less than `bytes`, or to no less than what is of use? */
+static bool is_known_useless(const Finder *finder, const WalkedRange *range,
+                             int64_t around, int64_t bytes)
+{
+    const int64_t below = finder->opt->below;
+    if (!range || range->bytes == WALKED_NOT)
+        return false;
+    const int64_t closest = range->bytes + around;
+    return closest >= bytes || (below && closest >= below);
+}
+
 int64_t finder_fit_closer(Finder *finder, int64_t enough, Stream **stream)
 {
     const Stream *taken = *stream;
@@ -231,8 +261,7 @@ int64_t finder_fit_closer(Finder *finder, int64_t enough, Stream **stream)
     const int64_t bytes = stream_peak(finder, taken);
     const int64_t around = finder_around(finder, taken->first, taken->end);
     WalkedRange *range = remembered_fit(finder, taken);
-    if (!is_dealt(taken) ||
-        (range && range->bytes != WALKED_NOT && range->bytes + around >= bytes))
+    if (!is_dealt(taken) || is_known_useless(finder, range, around, bytes))
         return bytes;
     const ArenaMark mark = arena_mark(finder->arena);
     Stream *closer = NEW(finder->arena, Stream);
