@@ -18,7 +18,7 @@ static Order find_order(const Program *program, const PlanOptions *opt,
     Arena *scratch = scratch_of(program);
     const bool by_row = opt->level >= PLAN_OVERLAP;
     const Items all = items_find(scratch, program, opt);
-    return order_find(scratch, &all, by_row, work);
+    return order_find(scratch, &all, by_row, work, opt->orders);
 }
 
 /* The steps in that order, listed in `arena`. */

@@ -275,7 +275,7 @@ static bool reorder_slots(Orders *orders, int32_t *order, const Turn *turn)
     const int64_t work = plan_budget(&orders->opt).slot_order;
     const Order better =
         order_slots(orders->arena, &turn->trial.all, &turn->problem,
-                    &turn->trial.schedule, work);
+                    &turn->trial.schedule, work, orders->opt.orders);
     if (!better.step || better.peak >= turn->peak)
         return false;
     rearrange(orders, order, better.step);

@@ -11,6 +11,7 @@
 #include "plan/regions.h"
 #include "plan/trial.h"
 #include "prove/schedules.h"
+#include "schedule/order_known.h"
 
 enum {
     MOST_FORMS = 12, /* that are compared at last */
@@ -486,6 +487,7 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     PlanOptions lowest = opt;
     lowest.arena_limit = 0;
     lowest.walked = walked_new(scratch, program->step.n);
+    lowest.orders = orders_known_new(scratch, program->step.n);
     Forms *forms = NEW(scratch, Forms);
     list_forms(program, &lowest, forms);
     const Program *best = compare_shared(forms, &lowest);

@@ -33,6 +33,8 @@ typedef struct RegionPin {
 
 /* What is known of ranges of steps from other schedules (walked.h). */
 typedef struct Walked Walked;
+/* Orders that were found before (order_known.h). */
+typedef struct OrdersKnown OrdersKnown;
 
 enum { EFFORT_USUAL = 10 };
 
@@ -76,7 +78,8 @@ typedef struct PlanOptions {
      * is said to be as high; 0: all are */
     int64_t below;
     bool strips; /* ranges may be computed in strips; schedule_under() only */
-    Walked *walked; /* NULL: each schedule begins anew */
+    Walked *walked;      /* NULL: each schedule begins anew */
+    OrdersKnown *orders; /* NULL: each search begins anew */
     /* unit visits that are left to all schedules together; NULL: each has its own */
     int64_t *walks;
 } PlanOptions;

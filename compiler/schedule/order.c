@@ -253,10 +253,11 @@ OrderProblem order_problem(Arena *arena, const Items *all, bool by_row)
     return problem;
 }
 
-Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work)
+Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work,
+                 OrdersKnown *known)
 {
     if (all->jumped.end || !all->program->step.n)
         return (Order){ 0 };
     const OrderProblem problem = order_problem(arena, all, by_row);
-    return order_search(arena, &problem, work);
+    return order_search_known(arena, known, &problem, work);
 }

@@ -4,13 +4,14 @@
 #define INLAY_SCHEDULE_ORDER_H
 
 #include "schedule/items.h"
-#include "schedule/order_search.h"
+#include "schedule/order_known.h"
 
 /* The steps of a program, what comes before what, and the bytes they touch. by_row: results may lie
  * over inputs that die row by row, too. Steps do not jump. */
 OrderProblem order_problem(Arena *arena, const Items *all, bool by_row);
 /* by_row: results may lie over inputs that die row by row, too. No order where steps jump. work:
- * see order_search(). */
-Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work);
+ * see order_search(); known: what it found before, or NULL. */
+Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work,
+                 OrdersKnown *known);
 
 #endif

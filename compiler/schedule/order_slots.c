@@ -182,7 +182,7 @@ static void expand(const Slots *slots, Order *order)
 }
 
 Order order_slots(Arena *arena, const Items *all, const OrderProblem *step,
-                  const Schedule *schedule, int64_t work)
+                  const Schedule *schedule, int64_t work, OrdersKnown *known)
 {
     Slots slots = {
         .arena = arena,
@@ -201,7 +201,7 @@ Order order_slots(Arena *arena, const Items *all, const OrderProblem *step,
     problem.before = slots.before.at;
     problem.touch = slots.touch.at;
     problem.gain = slots.gain.at;
-    Order order = order_search(arena, &problem, work);
+    Order order = order_search_known(arena, known, &problem, work);
     if (order.step)
         expand(&slots, &order);
     return order;

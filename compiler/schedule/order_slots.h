@@ -4,12 +4,12 @@
 #ifndef INLAY_SCHEDULE_ORDER_SLOTS_H
 #define INLAY_SCHEDULE_ORDER_SLOTS_H
 
-#include "schedule/order_search.h"
+#include "schedule/order_known.h"
 #include "schedule/segment.h"
 
 /* The order of the steps in which the same slots need least; `problem` is of the same items. work:
- * see order_search(). */
+ * see order_search(); known: what it found before, or NULL. */
 Order order_slots(Arena *arena, const Items *all, const OrderProblem *problem,
-                  const Schedule *schedule, int64_t work);
+                  const Schedule *schedule, int64_t work, OrdersKnown *known);
 
 #endif

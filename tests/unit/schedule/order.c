@@ -132,7 +132,7 @@ static void all_orders(void **state)
         }
         const Items all =
             items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
-        const Order got = order_find(&w.arena, &all, false, 0);
+        const Order got = order_find(&w.arena, &all, false, 0, NULL);
         Orders o = { .p = &w.program,
                      .n = (int)w.program.step.n,
                      .least = INT64_MAX };
@@ -173,7 +173,7 @@ static void branches(void **state)
     finish(&w);
     const Items all =
         items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
-    const Order got = order_find(&w.arena, &all, false, 0);
+    const Order got = order_find(&w.arena, &all, false, 0, NULL);
     assert_non_null(got.step);
     assert_true(got.peak < 2 * tensor_bytes(wide[0]));
     assert_true(got.given >= 6 * tensor_bytes(wide[0]));

@@ -10,7 +10,7 @@
 
 #include "base/vec.h"
 #include "../plan/cases.h"
-#include "schedule/order_search.h"
+#include "schedule/order_known.h"
 
 enum { CASES = 1500, MOST = 11 };
 
@@ -249,9 +249,57 @@ static void little_work(void **state)
     assert_true(open > 0 && better > n / 2);
 }
 
+static void asked_alike(Made *m, OrdersKnown *known)
+{
+    const size_t bytes = (size_t)m->p.steps * sizeof(int32_t);
+    const Order order = order_search(&m->arena, &m->p, 0);
+    for (int again = 0; again < 2; again++) {
+        const Order other = order_search_known(&m->arena, known, &m->p, 0);
+        assert_int_equal(other.given, order.given);
+        assert_int_equal(other.peak, order.peak);
+        assert_int_equal(other.bound, order.bound);
+        assert_int_equal(!other.step, !order.step);
+        if (order.step)
+            assert_memory_equal(other.step, order.step, bytes);
+    }
+}
+
+/* One number of the problem is another. */
+static void change(Made *m, int what)
+{
+    const int item = below(m, (int)m->size.n);
+    if (what == 0)
+        m->size.at[item] += 5;
+    if (what == 1)
+        m->given[item] = !m->given[item];
+    if (what == 2)
+        m->kept[item] = !m->kept[item];
+    if (what == 3 && m->gain.n)
+        m->gain.at[below(m, (int)m->gain.n)].bytes = 1;
+}
+
+/* What is remembered is what a search finds, also where problems differ in a single number. */
+static void remembered(void **state)
+{
+    (void)state;
+    Arena arena = { 0 };
+    OrdersKnown *known = orders_known_new(&arena, MOST);
+    const int n = cases(CASES);
+    for (int c = 0; c < n; c++) {
+        Made m;
+        make(&m, (uint64_t)c + 99, 3 + c % (MOST - 2), c % 2 ? MOST : 3);
+        asked_alike(&m, known);
+        change(&m, c % 4);
+        asked_alike(&m, known);
+        arena_free(&m.arena);
+    }
+    arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(all_orders),
+                                        cmocka_unit_test(remembered),
                                         cmocka_unit_test(little_work) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
