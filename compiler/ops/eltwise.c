@@ -132,13 +132,20 @@ void lower_bitshift(Lower *lower, Node *node)
     lower_named(lower, node, *direction == 'L' ? "shl" : "shr");
 }
 
-/* The slope goes by x alone: it makes nothing wider. */
+/* The slope goes by x alone: it makes nothing wider. One number serves any x; with more dimensions
+ * than x it adds some of length 1 to the result, unless the file declares the shape of x. */
 void infer_prelu(Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const Shape *slope = infer_shape(node, 1);
     const Shape both = infer_broadcast(node, x, slope);
+    const Shape *declared = node->out[0]->declared;
     Arena *arena = node->graph->arena;
+    if (shape_count(slope) == 1) {
+        const bool as_x = shape_known(declared) && shape_equal(declared, x);
+        infer_out(node, 0, node_type(node), as_x ? *x : both);
+        return;
+    }
     if (!shape_equal(&both, x))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its slope of shape %s does not broadcast to %s",

@@ -127,8 +127,9 @@ static void check_output(const Graph *graph, const Tensor *tensor)
 {
     if (tensor->sequence || !shape_known(&tensor->shape))
         error_at(STATUS_UNSUPPORTED, tensor_loc(graph, tensor),
-                 "name the tensors of the sequence as outputs",
-                 "the output is no tensor of a known shape (a sequence?)");
+                 "name tensors as outputs",
+                 "the output is no tensor of a known shape (a sequence whose "
+                 "length only a run knows?)");
 }
 
 static void check_graph(const Graph *graph)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sequences whose length is known when compiling: lists of tensors that exist only here. What is
- * built, changed and taken apart in a model leaves no trace in its program; a sequence as an input
- * or output of the model is refused. */
+ * built, changed and taken apart in a model leaves no trace in its program. One that the model
+ * hands out becomes as many outputs; one as an input of the model is refused. */
 #include "base/size.h"
 #include "ops/expand.h"
 #include "ops/families.h"
+#include "ops/sequence.h"
 
 static const Sequence *sequence_in(const Node *node)
 {
@@ -199,4 +200,74 @@ void infer_split_to_sequence(Node *node)
             sequence->item[i] = without_axis(node, sequence->item[i], axis);
     }
     give(node, sequence);
+}
+
+/* --- results of the model --- */
+
+/* The outputs of a model while its sequences become their items. */
+typedef struct Outputs {
+    Graph *graph;
+    VEC(Tensor *) tensor;
+    VEC(IoForm) form;
+} Outputs;
+
+static bool is_list(const Tensor *tensor)
+{
+    const Sequence *sequence = tensor->sequence;
+    if (!sequence || !sequence->n)
+        return false;
+    for (int64_t i = 0; i < sequence->n; i++)
+        if (!sequence->item[i])
+            return false;
+    return true;
+}
+
+static void put_output(Outputs *outputs, Tensor *tensor, IoForm form)
+{
+    Arena *arena = outputs->graph->arena;
+    VEC_PUSH(arena, &outputs->tensor, tensor);
+    VEC_PUSH(arena, &outputs->form, form);
+}
+
+/* The item under the name of its sequence and its place there. */
+static Tensor *item_output(Graph *graph, const Tensor *whole, int64_t i)
+{
+    const Shape unknown = { .rank = -1 };
+    Tensor *item = whole->sequence->item[i];
+    Tensor *out = graph_add_tensor(graph, NULL, item->dtype, unknown);
+    out->name =
+        arena_printf(graph->arena, "%s[%lld]", whole->name, (long long)i);
+    Node *node = graph_add_node(graph, "", "Identity", 1, &item, 1, &out);
+    node->version = OPSET_NEWEST;
+    graph_root(graph)->infer_node(node);
+    return out;
+}
+
+static void put_outputs(Outputs *outputs, size_t i)
+{
+    Graph *graph = outputs->graph;
+    Tensor *tensor = graph->output.at[i];
+    const IoForm form = graph_out_form(graph, i);
+    if (!is_list(tensor)) {
+        put_output(outputs, tensor, form);
+        return;
+    }
+    for (int64_t k = 0; k < tensor->sequence->n; k++)
+        put_output(outputs, item_output(graph, tensor, k), form);
+}
+
+void sequence_outputs(Graph *graph)
+{
+    Outputs outputs = { .graph = graph };
+    size_t *place = NEW_ARRAY(graph->arena, size_t, graph->output.n + 1);
+    for (size_t i = 0; i < graph->output.n; i++) {
+        place[i] = outputs.tensor.n;
+        put_outputs(&outputs, i);
+    }
+    for (size_t i = 0; i < graph->state.n; i++)
+        graph->state.at[i].out = place[graph->state.at[i].out];
+    graph->output.n = 0;
+    for (size_t i = 0; i < outputs.tensor.n; i++)
+        VEC_PUSH(graph->arena, &graph->output, outputs.tensor.at[i]);
+    graph->out_form = outputs.form.at;
 }

@@ -9,6 +9,7 @@
 #include "ops/infer.h"
 #include "ops/ops.h"
 #include "ops/parts.h"
+#include "ops/sequence.h"
 #include "passes/passes.h"
 
 static int64_t version_of(const Node *node)
@@ -210,6 +211,7 @@ void pass_infer(Graph *graph)
     if (inquiry)
         asked_check(inquiry);
     declare_check(graph);
+    sequence_outputs(graph);
     dynamic_outputs(graph);
     graph->infer = NULL;
     graph_count_uses(graph);

@@ -546,6 +546,40 @@ def part_and_whole(part):
     return model, [floats('x', [6], range(6))], [floats('a', [3], range(6)[3:]) if part else floats('a', [1], [0]), floats('y', [6], range(6))]
 
 
+def handed_out_sequence():
+    """A sequence among the results is as many results, in its place; one item is an input, one a constant, one of a size of its own."""
+    model = make_model(
+        [make_node('SplitToSequence', ['x', 'sizes'], ['parts'], axis=0), make_node('SequenceInsert', ['parts', 'x', 'first'], ['more']),
+         make_node('SequenceInsert', ['more', 'seven'], ['q']), make_node('Neg', ['x'], ['y']), make_node('Compress', ['x', 'good'], ['some'], axis=0),
+         make_node('SequenceConstruct', ['some'], ['r'])],
+        [make_value('x', F32, [4]), make_value('good', BOOL, [4])], [make_sequence('q', F32), make_value('y', F32, [4]), make_sequence('r', F32)],
+        [ints('sizes', [2], [1, 3]), ints('first', [], [0]), floats('seven', [1], [7])])
+    return model, [floats('x', [4], range(4)), make_tensor('good', BOOL, [4], bytes([0, 1, 0, 1]))], [
+        floats('q[0]', [4], range(4)), floats('q[1]', [1], [0]), floats('q[2]', [3], [1, 2, 3]), floats('q[3]', [1], [7]),
+        floats('y', [4], [0, -1, -2, -3]), floats('r[0]', [2], [1, 3])]
+
+
+def names_of_results(inlay, case):
+    """'' or what is wrong: the results have these names."""
+    model, _, want = case
+    with host.Work() as work:
+        path = os.path.join(work, 'm.onnx')
+        with open(path, 'wb') as f:
+            f.write(model)
+        status, text = host.run([inlay, 'analyze', path, '--json'])
+    if status:
+        return text
+    names = [o['name'] for o in json.loads(text)['outputs']]
+    return '' if names == [onnx.parse_tensor(w).name for w in want] else 'results %s' % names
+
+
+def of_one_slope(x, slope, declared):
+    """A slope of one number, with any dimensions of length 1, serves any operand."""
+    count = math.prod(x)
+    model = make_model([make_node('PRelu', ['x', 's'], ['y'])], [make_value('x', F32, x)], [make_value('y', F32, declared)], [floats('s', slope, [2])])
+    return model, [floats('x', x, [-1, 3, -2][:count])], [floats('y', declared, [-2, 3, -4][:count])]
+
+
 def of_some_rows(op, ins, constant, results=1, **attributes):
     """An operator whose constant fits the four rows that a mask leaves of six, and not the six."""
     out = ['y', 'z'][:results]
@@ -642,6 +676,11 @@ def main():
         want = [floats('y', [1, 3], [-2, 0, 3])]
         bad = judge(o.inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
         t.ok('a slope of %s' % dims, bad[:9] == wanted and (not wanted or 'does not broadcast' in bad), bad)
+    for x, slope, declared in (([], [1], [1]), ([], [1], []), ([], [1, 1], [1, 1]), ([1], [1, 1], [1]), ([3], [1, 1], [1, 3]), ([3], [], [3])):
+        bad = judge(o.inlay, of_one_slope(x, slope, declared))
+        t.ok('a slope of %s for %s, declared as %s' % (slope, x, declared), not bad, bad)
+    bad = judge(o.inlay, handed_out_sequence()) or names_of_results(o.inlay, handed_out_sequence())
+    t.ok(handed_out_sequence.__name__, not bad, bad)
     for part in (-1, 0):
         bad = judge(o.inlay, part_and_whole(part))
         t.ok('part %d of a sequence, and all of it' % part, not bad, bad)
