@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "ir/clone.h"
 #include "kernels/control.h"
+#include "ops/branches.h"
 #include "ops/control.h"
 #include "ops/dynamic.h"
 #include "ops/expand.h"
@@ -130,6 +131,57 @@ static void infer_branches(Node *node, Graph *const *branch)
     }
 }
 
+static bool has_shape(const Tensor *tensor)
+{
+    return !tensor->sequence && shape_known(&tensor->shape);
+}
+
+/* Does it do nothing but hand on values of outside? */
+static bool hands_on(const Graph *branch)
+{
+    for (size_t i = 0; i < branch->node.n; i++) {
+        const Node *node = branch->node.at[i];
+        if (!node->dead && !node_is(node, "Identity"))
+            return false;
+    }
+    return true;
+}
+
+/* Which branch gives result i the rank that the file declares? Where it declares none, the one that
+ * only hands on what there is: as KNNImputer is exported, the other one fails behind the If. -1: it
+ * is neither. */
+static int by_rank(const Node *node, int i, Graph *const *branch)
+{
+    const Tensor *result = node_out(node, i);
+    const int declared = result ? result->declared->rank : -1;
+    const bool first = hands_on(branch[0]);
+    for (int k = 0; k < 2; k++)
+        if (branch[k]->output.at[i]->shape.rank == declared)
+            return k;
+    return first == hands_on(branch[1]) ? -1 : !first;
+}
+
+/* Results of different ranks: one branch stays, a run that takes the other one ends with an
+ * error. */
+static void settle_ranks(Node *node, Graph *const *branch)
+{
+    for (int i = 0; i < node->n_out; i++) {
+        if (branch[0]->dead || branch[1]->dead)
+            return;
+        const Tensor *a = branch[0]->output.at[i];
+        const Tensor *b = branch[1]->output.at[i];
+        const int kept = by_rank(node, i, branch);
+        if (!has_shape(a) || !has_shape(b) || a->shape.rank == b->shape.rank ||
+            kept < 0)
+            continue;
+        branch[!kept]->dead = true;
+        warn_at(node_loc(node),
+                "its branches give results of %d and %d dimensions; a run that "
+                "takes the %s branch ends with an error",
+                b->shape.rank, a->shape.rank, kept ? "else" : "then");
+    }
+}
+
 /* The condition is known: the branch takes the node's place. */
 static void take_branch(Node *node, Graph *const *branch, bool condition)
 {
@@ -144,25 +196,24 @@ static void take_branch(Node *node, Graph *const *branch, bool condition)
 static const char fix_condition[] =
     "bake the condition with --const, if it is fixed in your use";
 
-static bool has_shape(const Tensor *tensor)
-{
-    return !tensor->sequence && shape_known(&tensor->shape);
-}
-
 /* Result i as the two branches have it. */
-static void infer_joined(Node *node, int i, const Tensor *a, const Tensor *b)
+static void infer_joined(Node *node, int i, Graph *const *branch)
 {
+    const Tensor *a = branch[branch[0]->dead]->output.at[i];
+    const Tensor *b = branch[!branch[1]->dead]->output.at[i];
     if (!has_shape(a) || !has_shape(b))
         fail_node(node, STATUS_UNSUPPORTED, fix_condition,
                   "its branches give sequences, or shapes that are not known: "
                   "that takes a "
                   "condition known when compiling");
-    if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
-        fail_node(node, STATUS_UNSUPPORTED, fix_condition,
-                  "its branches give different shapes, %s and %s",
-                  shape_text(node->graph->arena, &b->shape),
-                  shape_text(node->graph->arena, &a->shape));
-    infer_out(node, i, a->dtype, a->shape);
+    if (a->dtype != b->dtype || a->shape.rank != b->shape.rank)
+        fail_node(
+            node, STATUS_UNSUPPORTED, fix_condition,
+            "its branches give different types or ranks, %s %s and %s %s",
+            dtype_name(b->dtype), shape_text(node->graph->arena, &b->shape),
+            dtype_name(a->dtype), shape_text(node->graph->arena, &a->shape));
+    if (!branches_sized(node, i, branch))
+        infer_out(node, i, a->dtype, a->shape);
 }
 
 /* Which dimension makes result `empty` empty, where there is one; else -1. */
@@ -246,11 +297,10 @@ void infer_if(Node *node)
     if (infer_or_nothing(node, branch))
         return;
     infer_branches(node, branch);
-    for (int i = 0; i < node->n_out; i++) {
-        const Tensor *a = branch[branch[0]->dead]->output.at[i];
-        const Tensor *b = branch[!branch[1]->dead]->output.at[i];
-        infer_joined(node, i, a, b);
-    }
+    settle_ranks(node, branch);
+    const int results = node->n_out;
+    for (int i = 0; i < results; i++)
+        infer_joined(node, i, branch);
 }
 
 void control_lower(Lower *lower, Graph *g)

@@ -426,12 +426,12 @@ static bool gather_dynamic(Node *node, Tensor *data)
     return true;
 }
 
-/* A branch or loop hands out only what has a fixed size. */
+/* A loop hands out only what has a fixed size; branches are evened out (ops/branches.h). */
 static void fix_bodies(const Node *node)
 {
     for (int i = 0; i < node->n_attr; i++) {
         Graph *g = node->attr[i].graph;
-        for (size_t k = 0; g && k < g->output.n; k++) {
+        for (size_t k = 0; g && !g->dead && k < g->output.n; k++) {
             Tensor *tensor = g->output.at[k];
             if (!tensor->dynamic)
                 continue;
@@ -449,6 +449,8 @@ static bool are_indices(const Node *node, int k)
 {
     if (node_is(node, "RoiAlign"))
         return k >= 1;
+    if (node_is(node, "GatherElements"))
+        return k == 1;
     return k == 1 && (node_is(node, "Gather") || node_is(node, "GatherND"));
 }
 

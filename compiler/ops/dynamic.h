@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Sizes known only at run time (NonZero, Compress, Unique, NonMaxSuppression, loops that end
+ * Sizes known only at run time (NonZero, Compress, Unique, NonMaxSuppression, If, loops that end
  * early).
  *
  * Such a tensor has a bound for a shape, and room for it; bit i of Tensor.dynamic says that

@@ -171,6 +171,32 @@ bool axes_gather_nd(const Node *node, int k, int *to)
     return batch ? batches_alike(node, batch) : k == 1;
 }
 
+/* TopK, Hardmax: lines along an axis, each by itself. */
+bool axes_lines(const Node *node, int k, int *to)
+{
+    const int rank = rank_of(node, k);
+    const int axis = infer_axis(node, -1, rank);
+    for (int a = 0; a < rank; a++)
+        to[a] = a == axis ? -1 : a;
+    return k == 0 && !node->counts;
+}
+
+/* GatherElements: the axes of the indices; of the data those that both have, but for the one that
+ * is indexed. */
+bool axes_gather_elements(const Node *node, int k, int *to)
+{
+    const Tensor *data = node->in[0];
+    const Tensor *index = node->in[1];
+    const int rank = rank_of(node, k);
+    const int axis = infer_axis(node, 0, rank);
+    for (int a = 0; a < rank; a++) {
+        const bool same =
+            is_dynamic(index, a) && index->size_id[a] == data->size_id[a];
+        to[a] = k == 1 || (a != axis && same) ? a : -1;
+    }
+    return true;
+}
+
 /* Softmax and LogSoftmax; until opset 12 all axes from `axis` on are one. */
 bool axes_softmax(const Node *node, int k, int *to)
 {

@@ -5,8 +5,8 @@
 
 #include "ir/graph.h"
 
-/* For pass_infer: a result that is a sequence of known length becomes as many results, its items, in
- * its place. */
+/* For pass_infer: a result that is a sequence of known length becomes as many results, its items,
+ * in its place. */
 void sequence_outputs(Graph *graph);
 
 #endif
