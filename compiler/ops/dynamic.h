@@ -81,7 +81,9 @@ bool dynamic_keeps(const Node *node);
  * `size`, int64 [1]. */
 void dynamic_mark(const Node *at, Tensor *tensor, int axis, Tensor *size,
                   int id);
-/* The size that element i of an integer operand is; NULL: it is none, or it has a value. */
+/* The size that element i of an integer list, or operand, is; NULL: it is none, or it has a value.
+ */
+const CountedSize *dynamic_counted(const Tensor *list, int64_t i);
 const CountedSize *dynamic_entry(const Node *node, int operand, int64_t i);
 
 /* For pass_infer. Before a node's infer function: true where it is a Shape or Size of such an

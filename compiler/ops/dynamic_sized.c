@@ -8,16 +8,21 @@
 #include "ops/nest.h"
 #include "ops/partly.h"
 
-const CountedSize *dynamic_entry(const Node *node, int operand, int64_t i)
+const CountedSize *dynamic_counted(const Tensor *list, int64_t i)
 {
-    const Element element = partly_origin(node->in[operand], i);
-    const Graph *root = graph_root(node->graph);
+    const Element element = partly_origin(list, i);
+    const Graph *root = graph_root(list->graph);
     for (size_t k = root->sizes.n; k-- > 0;) {
         const CountedSize *size = root->sizes.at + k;
         if (size->count == element.tensor && !element.at)
             return size;
     }
     return NULL;
+}
+
+const CountedSize *dynamic_entry(const Node *node, int operand, int64_t i)
+{
+    return dynamic_counted(node->in[operand], i);
 }
 
 /* A list of sizes of which all but one have values. */

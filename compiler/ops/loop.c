@@ -11,6 +11,7 @@
 #include "ops/dynamic.h"
 #include "ops/families.h"
 #include "ops/loop_known.h"
+#include "ops/loop_most.h"
 
 enum { MOST_UNROLLED = 1024 };
 
@@ -214,12 +215,10 @@ static int results_of(const Node *node)
     return node->n_out - node->counts;
 }
 
-/* A row for each turn: how many are known only when the model runs, where the trip count is a value
- * or it may end early. */
+/* A row for each turn. Where they vary, only a run knows how many of those there are. */
 static void infer_rows(Node *node, int i, const Tensor *row, int64_t trips,
-                       bool ends_early)
+                       bool varies)
 {
-    const bool varies = trips < 0 || ends_early;
     Shape shape = shape_of_row(trips, &row->shape);
     if (!node->out[i])
         return;
@@ -239,12 +238,15 @@ static void infer_loop_outputs(Node *node, const Graph *graph, int64_t trips,
                                int carried, bool ends_early)
 {
     const int results = node->n_out;
+    const bool varies = trips < 0 || ends_early;
+    if (varies)
+        trips = loop_most_turns(node, graph);
     for (int i = 0; i < results; i++) {
         const Tensor *tensor = graph->output.at[1 + i];
         if (i < carried)
             infer_out(node, i, tensor->dtype, tensor->shape);
         else
-            infer_rows(node, i, tensor, trips, ends_early);
+            infer_rows(node, i, tensor, trips, varies);
     }
 }
 

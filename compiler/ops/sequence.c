@@ -3,6 +3,7 @@
  * built, changed and taken apart in a model leaves no trace in its program. One that the model
  * hands out becomes as many outputs; one as an input of the model is refused. */
 #include "base/size.h"
+#include "ops/control.h"
 #include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/sequence.h"
@@ -25,12 +26,17 @@ static Sequence *new_sequence(const Node *node, int64_t length)
 }
 
 /* Its items stay what they are: the list is read again where no use of a node tells of it. */
-static void give(Node *node, const Sequence *s)
+static void give_result(Node *node, int result, const Sequence *s)
 {
     for (int64_t i = 0; i < s->n; i++)
         if (s->item[i])
             s->item[i]->listed = true;
-    node->out[0]->sequence = s;
+    node->out[result]->sequence = s;
+}
+
+static void give(Node *node, const Sequence *s)
+{
+    give_result(node, 0, s);
     graph_kill(node);
 }
 
@@ -98,6 +104,63 @@ void infer_sequence_erase(Node *node)
     for (int64_t i = 0; i < sequence->n; i++)
         sequence->item[i] = from->item[i < at ? i : i + 1];
     give(node, sequence);
+}
+
+/* Operand j of the body for item k: the item of a sequence, or the tensor that is the same for
+ * all. */
+static Tensor *mapped_operand(const Node *node, int j, int64_t k, int64_t n)
+{
+    Tensor *given = node->in[j];
+    if (!given || !given->sequence)
+        return given;
+    if (given->sequence->n != n)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its sequences have %lld and %lld items", (long long)n,
+                  (long long)given->sequence->n);
+    if (!given->sequence->item[k])
+        fail_node(node, STATUS_UNSUPPORTED,
+                  "bake the split sizes with --const INPUT=FILE.pb",
+                  "the shape of an item is known only when the model runs");
+    return given->sequence->item[k];
+}
+
+static Tensor **mapped_operands(const Node *node, int64_t k, int64_t n)
+{
+    Tensor **in = NEW_ARRAY(node->graph->arena, Tensor *, node->n_in);
+    for (int j = 0; j < node->n_in; j++)
+        in[j] = mapped_operand(node, j, k, n);
+    return in;
+}
+
+static void check_mapped(const Node *node, const Graph *body)
+{
+    if (body->input.n != (size_t)node->n_in ||
+        body->output.n != (size_t)node->n_out)
+        fail_node(
+            node, STATUS_MALFORMED, NULL,
+            "its body has another number of inputs or outputs than the node");
+}
+
+/* The body once for each item. */
+void infer_sequence_map(Node *node)
+{
+    Graph *body = control_body(node, "body");
+    const int64_t n = sequence_in(node)->n;
+    Tensor **out = NEW_ARRAY(node->graph->arena, Tensor *, node->n_out);
+    Sequence **made = NEW_ARRAY(node->graph->arena, Sequence *, node->n_out);
+    check_mapped(node, body);
+    for (int i = 0; i < node->n_out; i++)
+        made[i] = new_sequence(node, n);
+    for (int64_t k = 0; k < n; k++) {
+        control_expand(node, body, mapped_operands(node, k, n), out);
+        for (int i = 0; i < node->n_out; i++)
+            made[i]->item[k] = out[i];
+    }
+    body->dead = true;
+    for (int i = 0; i < node->n_out; i++)
+        if (node->out[i])
+            give_result(node, i, made[i]);
+    graph_kill(node);
 }
 
 void expand_sequence_at(Node *node)

@@ -102,6 +102,72 @@ def best_of_rows(least):
         floats('h', [n, 2], [float(k == b) for b in best for k in range(2)])]
 
 
+X4 = [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def looped(body, first, inputs, carried=(), before=(), after=(), results=('y',)):
+    """A model whose Loop makes rows for turns of which only a run knows how many; x is [4, 2]."""
+    names = [r[0] for r in carried]
+    turn = make_graph_attr('body', body, [make_value('i', I64, []), make_value('c', BOOL, [])] + [make_value(n, t, []) for n, _, t in carried],
+                           [make_value('c1', BOOL, [])] + [make_value(n + '1', t, []) for n, _, t in carried] + [make_value('r', F32, [2])])
+    ends = ['end_' + n for n in names]
+    nodes = list(before) + [make_node('Loop', first + [start for _, start, _ in carried], ends + ['y'], graphs=[turn])] + list(after)
+    return make_model(nodes, [make_value('x', F32, [4, 2])] + inputs, [make_value(n, F32, ['n', 2][:rank]) for n, rank in results],
+                      [make_tensor('yes', BOOL, [], bytes([1])), ints('three', [], [3]), ints('zero', [], [0]), ints('one', [], [1]), floats('none', [], [0]),
+                       ints('far', [], [1 << 62]), ints('first', [1], [0]), ints('wide', [1], [2])], 17)
+
+
+def rows_by_turn(n):
+    """As many rows as the caller says: each turn reads one of four, so that there are no more."""
+    body = [make_node('Identity', ['c'], ['c1']), make_node('Gather', ['x', 'i'], ['r'])]
+    after = [make_node('ReduceSum', ['y', 'first'], ['sum'], keepdims=0)]
+    model = looped(body, ['n', 'yes'], [make_value('n', I64, [])], after=after, results=(('y', 2), ('sum', 1)))
+    return model, [floats('x', [4, 2], flat(X4)), ints('n', [], [n])], [
+        floats('y', [n, 2], flat(X4[:n])), floats('sum', [2], [sum(row[k] for row in X4[:n]) for k in range(2)])]
+
+
+def least_of_counts(n):
+    """No more turns than three, whatever the caller says."""
+    body = [make_node('Identity', ['c'], ['c1']), make_node('Cast', ['i'], ['f'], to=F32), make_node('ReduceMax', ['x'], ['m'], axes=[0], keepdims=0),
+            make_node('Add', ['m', 'f'], ['r'])]
+    model = looped(body, ['k', 'yes'], [make_value('n', I64, [])], before=[make_node('Min', ['n', 'three'], ['k'])], results=(('y', 2),))
+    turns = min(n, 3)
+    return model, [floats('x', [4, 2], flat(X4)), ints('n', [], [n])], [floats('y', [turns, 2], [v + t for t in range(turns) for v in (6, 7)])]
+
+
+def rows_of_selection(least):
+    """A turn for each element that is selected: at most as many as there are, and rows of them."""
+    before = [make_node('Greater', ['x', 'least'], ['g']), make_node('Compress', ['x', 'g'], ['v']), make_node('Size', ['v'], ['k'])]
+    body = [make_node('Identity', ['c'], ['c1']), make_node('Gather', ['v', 'i'], ['e']), make_node('Expand', ['e', 'wide'], ['r'])]
+    model = looped(body, ['k', 'yes'], [make_value('least', F32, [])], before=before, results=(('y', 2),))
+    values = [v for v in flat(X4) if v > least]
+    return model, [floats('x', [4, 2], flat(X4)), floats('least', [], [least])], [floats('y', [len(values), 2], [v for v in values for _ in range(2)])]
+
+
+def while_it_sums(limit):
+    """A `while` that reads a row by a counter of its own, with a trip count that is no limit."""
+    body = [make_node('Gather', ['x', 'k'], ['r']), make_node('Add', ['k', 'one'], ['k1']), make_node('ReduceSum', ['r'], ['s'], keepdims=0),
+            make_node('Add', ['a', 's'], ['a1']), make_node('Less', ['a1', 'limit'], ['c1'])]
+    model = looped(body, ['far', 'yes'], [make_value('limit', F32, [])], (('k', 'zero', I64), ('a', 'none', F32)), results=(('y', 2),))
+    rows, total = [], 0
+    while not rows or total < limit:
+        rows.append(X4[len(rows)])
+        total += sum(rows[-1])
+    return model, [floats('x', [4, 2], flat(X4)), floats('limit', [], [limit])], [floats('y', [len(rows), 2], flat(rows))]
+
+
+def mapped_sequence():
+    """A body for each item of a sequence, beside the items of another one and a tensor; two results."""
+    body = make_graph_attr('body', [make_node('Mul', ['p', 'q'], ['pq']), make_node('Add', ['pq', 'w'], ['u']), make_node('Shape', ['p'], ['v'])],
+                           [make_value(n, F32, [None]) for n in 'pqw'], [make_value('u', F32, [None]), make_value('v', I64, [None])])
+    nodes = [make_node('SplitToSequence', ['x', 'sizes'], ['s'], axis=0), make_node('Neg', ['x'], ['z']), make_node('SplitToSequence', ['z', 'sizes'], ['t'], axis=0),
+             make_node('SequenceMap', ['s', 't', 'w'], ['us', 'vs'], graphs=[body]), make_node('ConcatFromSequence', ['us'], ['y'], axis=0),
+             make_node('ConcatFromSequence', ['vs'], ['n'], axis=0)]
+    model = make_model(nodes, [make_value('x', F32, [3]), make_value('w', F32, [1])], [make_value('y', F32, [3]), make_value('n', I64, [2])],
+                       [ints('sizes', [2], [1, 2])], 17)
+    return model, [floats('x', [3], [1, 2, 3]), floats('w', [1], [10])], [floats('y', [3], [9, 6, 1]), ints('n', [2], [1, 2])]
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
@@ -118,6 +184,20 @@ def main():
     for least in (0.6, 0.8, 1):
         bad = judge(o.inlay, best_of_rows(least))
         t.ok('the best of rows above %g' % least, not bad, bad)
+    for case in (rows_by_turn, least_of_counts):
+        for n in (0, 1, 4) if case is rows_by_turn else (0, 2, 9):
+            bad = judge(o.inlay, case(n))
+            t.ok('%s, %d turns' % (case.__name__, n), not bad, bad)
+    bad = judge(o.inlay, rows_by_turn(5))
+    t.ok('a turn that reads beyond the rows ends the run', bad.startswith('status 1') and 'ended with code' in bad, bad)
+    for least in (-1, 4, 9):
+        bad = judge(o.inlay, rows_of_selection(least))
+        t.ok('a turn for each element above %d' % least, not bad, bad)
+    for limit in (0, 6, 28):
+        bad = judge(o.inlay, while_it_sums(limit))
+        t.ok('rows until they sum to %d' % limit, not bad, bad)
+    bad = judge(o.inlay, mapped_sequence())
+    t.ok(mapped_sequence.__name__, not bad, bad)
     t.done()
 
 
