@@ -52,6 +52,11 @@ def scan_body():
     return nodes, [make_value('state', F32, [2]), make_value('x', F32, [2])], [make_value('next', F32, [2]), make_value('row', F32, [2])]
 
 
+def item_body():
+    nodes = [make_node('Relu', ['x'], ['a']), make_node('Add', ['x', 'more'], ['b'])]
+    return nodes, [make_value('x', F32, [2]), make_value('more', F32, [2])], [make_value('a', F32, [2]), make_value('b', F32, [2])]
+
+
 def bodies(**graphs):
     return tuple(make_graph_attr(name, *parts) for name, parts in graphs.items())
 
@@ -78,6 +83,7 @@ CASES = {
     ('ai.onnx', 'Loop', 1): ([Const([], I64, 3), Const([], BOOL, 1), Feed([2])], 2, {}, bodies(body=loop_body())),
     ('ai.onnx', 'Scan', 8): ([None, Feed([1, 2]), Feed([1, 3, 2])], 2, dict(num_scan_inputs=1), bodies(body=scan_body())),
     ('ai.onnx', 'Scan', 9): ([Feed([2]), Feed([3, 2])], 2, dict(num_scan_inputs=1), bodies(body=scan_body())),
+    ('ai.onnx', 'SequenceMap', 17): ([Feed([2]), Feed([2])], 2, {}, bodies(body=item_body())),
     ('ai.onnx', 'DynamicQuantizeLinear', 11): ([Feed([3])], 3, {}),
     ('ai.onnx', 'RNN', 7): ([Feed([2, 1, 4]), Const([1, 3, 4]), Const([1, 3, 3])], 2, RECURRENT),
     ('ai.onnx', 'GRU', 7): ([Feed([2, 1, 4]), Const([1, 9, 4]), Const([1, 9, 3])], 2, RECURRENT),
@@ -116,7 +122,7 @@ REFUSED = {('com.microsoft', 'SkipSimplifiedLayerNormalization', 1): {1}, ('com.
            ('ai.onnx', 'BatchNormalization', 1): {1, 2, 3, 4}, ('ai.onnx', 'BatchNormalization', 7): {3, 4}}
 # The number of results is part of what these say: fewer are another model, or none. A BatchNormalization before opset 14 trains
 # where it has more than one.
-COUNTED = ('If', 'Loop', 'Scan', 'Split', 'Adagrad', 'Adam', 'Momentum')
+COUNTED = ('If', 'Loop', 'Scan', 'SequenceMap', 'Split', 'Adagrad', 'Adam', 'Momentum')
 COUNTED_ONCE = ('ai.onnx', 'BatchNormalization', 7)
 
 
@@ -150,11 +156,14 @@ class Case:
         ins = self.names()
         if op == 'If':
             ins = ins[1:]
+        before = []
+        if op == 'SequenceMap':
+            before, ins = [make_node('SequenceConstruct', ins[:1], ['items'])], ['items'] + ins[1:]
         node = make_node(op, ins, results, 'node', domain if own else '', self.graphs, **self.attrs)
         given = [(n, x) for n, x in zip(self.names(), self.operands) if x is not None]
         feeds = [make_value(n, x.code, x.dims) for n, x in given if not isinstance(x, Const)]
         consts = [x.tensor(n, k) for k, (n, x) in enumerate(given) if isinstance(x, Const)]
-        return make_model([node], feeds, [put(1, r) for r in results if r.startswith('y')], consts, self.opset, ((domain, version),) if own else ())
+        return make_model(before + [node], feeds, [put(1, r) for r in results if r.startswith('y')], consts, self.opset, ((domain, version),) if own else ())
 
     def run(self, inlay, work, results):
         """Status, text, and what was read by name."""
