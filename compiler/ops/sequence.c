@@ -2,6 +2,7 @@
  * Sequences whose length is known when compiling: lists of tensors that exist only here. What is
  * built, changed and taken apart in a model leaves no trace in its program. One that the model
  * hands out becomes as many outputs; one as an input of the model is refused. */
+#include "base/limits.h"
 #include "base/size.h"
 #include "ops/control.h"
 #include "ops/expand.h"
@@ -141,6 +142,17 @@ static void check_mapped(const Node *node, const Graph *body)
             "its body has another number of inputs or outputs than the node");
 }
 
+/* So many more nodes; bodies within bodies multiply. */
+static void count_mapped(const Node *node, const Graph *body)
+{
+    Graph *root = graph_root(node->graph);
+    root->mapped += (int64_t)body->node.n + 1;
+    if (root->mapped > LIMIT_EXPANDED)
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its body for each item comes to more than %d nodes",
+                  LIMIT_EXPANDED);
+}
+
 /* The body once for each item. */
 void infer_sequence_map(Node *node)
 {
@@ -152,6 +164,7 @@ void infer_sequence_map(Node *node)
     for (int i = 0; i < node->n_out; i++)
         made[i] = new_sequence(node, n);
     for (int64_t k = 0; k < n; k++) {
+        count_mapped(node, body);
         control_expand(node, body, mapped_operands(node, k, n), out);
         for (int i = 0; i < node->n_out; i++)
             made[i]->item[k] = out[i];

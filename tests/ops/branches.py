@@ -168,6 +168,17 @@ def mapped_sequence():
     return model, [floats('x', [3], [1, 2, 3]), floats('w', [1], [10])], [floats('y', [3], [9, 6, 1]), ints('n', [2], [1, 2])]
 
 
+def mapped_in_itself(depth):
+    """A body that maps the sequence again, and so on: ten items to the power of the depth."""
+    nodes, out = [make_node('Neg', ['p'], ['o'])], 'o'
+    for d in range(depth):
+        body = make_graph_attr('body', nodes, [make_value('p', F32, [None])], [make_value(out, F32, [None])])
+        out = 'o%d' % d
+        nodes = [make_node('SequenceMap', ['s'], ['t%d' % d], graphs=[body]), make_node('ConcatFromSequence', ['t%d' % d], [out], axis=0)]
+    model = make_model([make_node('SplitToSequence', ['x'], ['s'], axis=0)] + nodes, [make_value('x', F32, [10])], [make_value(out, F32, [None])], [], 17)
+    return model, [floats('x', [10], range(10))], []
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
@@ -198,6 +209,8 @@ def main():
         t.ok('rows until they sum to %d' % limit, not bad, bad)
     bad = judge(o.inlay, mapped_sequence())
     t.ok(mapped_sequence.__name__, not bad, bad)
+    bad = judge(o.inlay, mapped_in_itself(9))
+    t.ok('bodies within bodies have a limit', bad.startswith('status 69') and 'more than' in bad, bad)
     t.done()
 
 
