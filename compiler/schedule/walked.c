@@ -6,7 +6,8 @@
 
 #include "schedule/stream.h"
 
-enum { ROOM_OF_STEP = 256, MOST_ROOM = 1 << 15 };
+/* A key stands in one of a few places, so that none is forgotten while there is room. */
+enum { ROOM_OF_STEP = 256, MOST_ROOM = 1 << 15, PLACES = 8 };
 
 struct Walked {
     size_t room; /* a power of two */
@@ -32,18 +33,29 @@ WalkedRange *walked_find(Walked *walked, uint64_t key)
         .bytes = WALKED_NOT,
         .beyond = WALKED_NOT,
     };
-    if (range->key != key)
-        *range = unknown;
+    for (uint64_t i = 0; i < PLACES; i++) {
+        WalkedRange *other = walked->range + ((key + i) & mask);
+        if (other->key == key)
+            return other;
+        if (range->key && !other->key)
+            range = other;
+    }
+    *range = unknown;
     return range;
 }
 
 /* splitmix64 of what there is so far and one number more. */
-uint64_t walked_mix(uint64_t key, int64_t number)
+static inline uint64_t mix(uint64_t key, int64_t number)
 {
     uint64_t x = key + 0x9e3779b97f4a7c15u + (uint64_t)number;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return x ^ x >> 31;
+}
+
+uint64_t walked_mix(uint64_t key, int64_t number)
+{
+    return mix(key, number);
 }
 
 static uint64_t mix_rule(uint64_t key, const RowRule *rule, int32_t units)
@@ -146,13 +158,18 @@ static int32_t first_touch(int32_t from, int32_t touch, int32_t *number)
 }
 
 /* What there is of an item, seen from steps [first, end). */
-static uint64_t mix_life(uint64_t key, const Item *item, int32_t first,
-                         int32_t end)
+static int64_t life_of(const Item *item, int32_t first, int32_t end)
 {
     const bool before = item->first < first;
     const bool behind = item->end > end;
-    key = walked_mix(key, item->lent ? item->lent - first : 0);
-    return walked_mix(key, before | behind << 1);
+    const int64_t lent = item->lent ? item->lent - first : 0;
+    return lent * 4 + before + behind * 2;
+}
+
+/* An item that is met first: its own key is as good as random. */
+static int64_t number_of(uint64_t item, int64_t life)
+{
+    return (int64_t)(item + (uint64_t)life * 0x94d049bb133111ebu);
 }
 
 uint64_t walked_key(const Items *all, int32_t first, int32_t end,
@@ -162,16 +179,17 @@ uint64_t walked_key(const Items *all, int32_t first, int32_t end,
     int32_t touch = from;
     uint64_t key = walked_mix(kind, end - first);
     for (int32_t step = first; step < end; step++) {
-        key = walked_mix(key, (int64_t)keys->step[step]);
+        key = mix(key, (int64_t)keys->step[step]);
         for (; touch < all->touch_of[step + 1]; touch++) {
             const int32_t item = all->touch.at[touch].item;
             int32_t *number = keys->number + item;
             const int32_t met = first_touch(from + 1, touch + 1, number);
-            key = walked_mix(key, met);
-            if (met != touch - from)
+            if (met != touch - from) {
+                key = mix(key, met);
                 continue;
-            key = walked_mix(key, (int64_t)keys->item[item]);
-            key = mix_life(key, all->item.at + item, first, end);
+            }
+            const int64_t life = life_of(all->item.at + item, first, end);
+            key = mix(key, number_of(keys->item[item], life));
         }
     }
     return key;
