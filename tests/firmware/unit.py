@@ -19,13 +19,13 @@ ROOT = os.path.join(HERE, '..', '..')
 UNIT = os.path.join(HERE, 'unit')
 # Undefined behaviour ends the program: a trap needs no library.
 TRAPS = ['-fsanitize=undefined', '-fno-sanitize=null,object-size', '-fsanitize-undefined-trap-on-error']
-CORES = {'m0': [[]], 'm3': [[]], 'm4': [[], TRAPS], 'rv32imac': [[]], 'm55': [[], TRAPS, ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
+CORES = {'m0': [[]], 'm3': [[]], 'm4': [[], TRAPS, ['-Os']], 'rv32imac': [[]], 'm55': [[], TRAPS, ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
 
 
 def build(core, work, source, flags, rounds):
     own = [os.path.join(HERE, f) for f in ('start.c', 'start_arm.c' if 'arm' in core.compiler else 'start_riscv.c')] + [os.path.join(UNIT, 'heap.c'), source]
     folders = [UNIT, HERE, os.path.join(ROOT, 'runtime'), os.path.join(ROOT, 'tests', 'unit', 'kernels')]
-    command = [core.compiler + 'gcc', '-std=gnu11'] + core.flags + flags + ['-O2', '-ffp-contract=off', '-DROUNDS=%d' % rounds]
+    command = [core.compiler + 'gcc', '-std=gnu11'] + core.flags + ['-O2'] + flags + ['-ffp-contract=off', '-DROUNDS=%d' % rounds]
     command += [f for folder in folders for f in ('-I', folder)]
     command += ['-D%s=%s' % p for p in image.places(core)] + ['-nostartfiles', '-Wl,--gc-sections', '-Wl,--defsym=STACK_SIZE=%d' % image.STACK]
     command += ['-Wl,--defsym=%s=%s' % p for p in image.places(core)] + ['-T', os.path.join(HERE, 'link.ld'), '-o', 'app.elf']
