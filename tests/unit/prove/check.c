@@ -15,7 +15,7 @@ static void make_half(World *w, const In *x, Tensor *y, int32_t at)
 }
 
 /* What prevents a run that makes half of the result twice, from these rows on. */
-static const char *object_to(StorageKind storage, int32_t first, int32_t second)
+static const char *object_to(int storage, int32_t first, int32_t second)
 {
     World w;
     const char *why = NULL;
@@ -37,7 +37,7 @@ static const char *object_to(StorageKind storage, int32_t first, int32_t second)
 static void all_of_a_result_is_made(void **state)
 {
     (void)state;
-    static const StorageKind storage[] = { STORE_OUTPUT, STORE_ARENA };
+    static const int storage[] = { STORE_OUTPUT, STORE_ARENA };
     for (int i = 0; i < 2; i++) {
         assert_null(object_to(storage[i], 0, HALF));
         assert_null(object_to(storage[i], HALF, 0));
