@@ -10,6 +10,8 @@ enum {
     /* Nodes that model-local functions expand to, and so many more for each node of the file. */
     LIMIT_EXPANDED = 32768,
     LIMIT_EXPANDED_OF_NODE = 4,
+    /* Items of all lists that a model's sequences are; each operator makes a list of its own. */
+    LIMIT_LISTED = 1 << 20,
     /* Pieces of other constants that one is put together of. */
     LIMIT_PIECES = 8192,
     /* Different strings of a model. */

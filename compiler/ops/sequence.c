@@ -18,8 +18,15 @@ static const Sequence *sequence_in(const Node *node)
     return tensor->sequence;
 }
 
+/* Loops in loops that append an item multiply, and each list is a new one. */
 static Sequence *new_sequence(const Node *node, int64_t length)
 {
+    Graph *root = graph_root(node->graph);
+    root->listed = i64_add(root->listed, length);
+    if (root->listed > LIMIT_LISTED)
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "the model's sequences come to more than %d items in all",
+                  LIMIT_LISTED);
     Sequence *sequence = NEW(node->graph->arena, Sequence);
     *sequence = (Sequence){ length, NEW_ARRAY(node->graph->arena, Tensor *,
                                               length + 1) };

@@ -179,6 +179,16 @@ def mapped_in_itself(depth):
     return model, [floats('x', [10], range(10))], []
 
 
+def appended(times):
+    """An item more than the last list in each: all lists together grow with the square."""
+    nodes = [make_node('SplitToSequence', ['x'], ['s0'], axis=0)]
+    nodes += [make_node('SequenceInsert', ['s%d' % i, 'one'], ['s%d' % (i + 1)]) for i in range(times)]
+    nodes += [make_node('ConcatFromSequence', ['s%d' % times], ['y'], axis=0)]
+    model = make_model(nodes, [make_value('x', F32, [1000])], [make_value('y', F32, [None])], [floats('one', [1], [1])], 17)
+    values = list(range(1000))
+    return model, [floats('x', [1000], values)], [floats('y', [1000 + times], values + [1] * times)]
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
@@ -211,6 +221,10 @@ def main():
     t.ok(mapped_sequence.__name__, not bad, bad)
     bad = judge(o.inlay, mapped_in_itself(9))
     t.ok('bodies within bodies have a limit', bad.startswith('status 69') and 'more than' in bad, bad)
+    bad = judge(o.inlay, appended(20))
+    t.ok('lists of a thousand items', not bad, bad)
+    bad = judge(o.inlay, appended(1000))
+    t.ok('all lists together have a limit', bad.startswith('status 69') and 'more than' in bad, bad)
     t.done()
 
 
