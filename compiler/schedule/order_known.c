@@ -62,7 +62,8 @@ static uint64_t key_of(const OrderProblem *problem, int64_t work)
 {
     uint64_t key = walked_mix((uint64_t)work, problem->steps);
     key = walked_mix(key, problem->items);
-    key = walked_mix(key, (problem->given ? 1 : 0) + (problem->kept ? 2 : 0));
+    key = walked_mix(key, problem->given != NULL);
+    key = walked_mix(key, problem->kept != NULL);
     key = mix_items(key, problem);
     for (int32_t s = 0; s < problem->steps; s++)
         key = mix_step(key, problem, s);
