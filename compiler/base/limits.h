@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 enum {
-    /* Nodes that model-local functions expand to, and so many more for each node of the file. */
-    LIMIT_EXPANDED = 32768,
+    /* Nodes that functions, unrolled loops and bodies of SequenceMap expand to, and so many more
+     * for each node of the file. */
+    LIMIT_EXPANDED = 16384,
     LIMIT_EXPANDED_OF_NODE = 4,
     /* Items of all lists that a model's sequences are; each operator makes a list of its own. */
     LIMIT_LISTED = 1 << 20,

@@ -8,7 +8,7 @@
 #include "rules/rules.h"
 
 enum {
-    WORK = 10000000, /* operands that are moved: copies beyond stay */
+    WORK = 1000000, /* operands that are moved: copies beyond stay */
 };
 
 /* Does it take channels and rows that lie together, and all pixels of each row? */

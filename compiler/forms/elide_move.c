@@ -38,16 +38,33 @@ bool elider_is_plain(const Elider *elider, const Operand *operand)
            !at && !operand->offset && g->pixel == operand->pixel;
 }
 
+static void place_view(Tensor *view, Tensor *of, int64_t offset)
+{
+    view->view_of = of;
+    view->view_offset = offset;
+    view->storage = of->storage;
+}
+
 Tensor *elider_view(Elider *elider, const Tensor *like, Tensor *of,
                     int64_t offset)
 {
     Tensor *view = graph_add_tensor(elider->program->graph, NULL, like->dtype,
                                     like->shape);
     view->name = like->name;
-    view->view_of = of;
-    view->view_offset = offset;
-    view->storage = of->storage;
+    place_view(view, of, offset);
     return view;
+}
+
+/* A view that was made for this operand moves itself: concatenations of concatenations move it many
+ * times. */
+static void move_view(Elider *elider, Operand *operand, const Home *home,
+                      int64_t offset)
+{
+    Tensor *view = operand->tensor;
+    if (view->id < elider->ids)
+        operand->tensor = elider_view(elider, view, home->y.tensor, offset);
+    else
+        place_view(view, home->y.tensor, offset);
 }
 
 static void move_operand(Elider *elider, Operand *operand, const Tensor *x,
@@ -58,8 +75,7 @@ static void move_operand(Elider *elider, Operand *operand, const Tensor *x,
         !(operand->write ? home->writes : home->reads))
         return;
     if (home->block) {
-        operand->tensor = elider_view(elider, operand->tensor, home->y.tensor,
-                                      home->offset + at);
+        move_view(elider, operand, home, home->offset + at);
         return;
     }
     if (!operand->part)

@@ -2,6 +2,8 @@
  * Copies of nodes with their subgraphs: function bodies, loop bodies that are unrolled. */
 #include <string.h>
 
+#include "base/limits.h"
+#include "base/size.h"
 #include "ir/clone.h"
 
 typedef struct Job {
@@ -15,6 +17,37 @@ typedef struct Cloner {
     const CloneScope *scope;
     VEC(Job) todo;
 } Cloner;
+
+/* Of a graph and those in it. */
+static int64_t count_nodes(const Graph *graph)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < graph->all.n; i++)
+        n += (int64_t)graph->all.at[i]->node.n;
+    return n;
+}
+
+/* Before the first copy `root` holds what the file does. */
+static int64_t most_copied(const Graph *root)
+{
+    int64_t n = count_nodes(root);
+    for (size_t i = 0; i < root->function.n; i++)
+        n += count_nodes(root->function.at[i]->body);
+    return i64_add(LIMIT_EXPANDED, i64_mul(LIMIT_EXPANDED_OF_NODE, n));
+}
+
+/* Of a node, or of a graph in one. Bodies within bodies multiply. */
+static void count_copy(Graph *root, const Node *node)
+{
+    if (!root->most_copied)
+        root->most_copied = most_copied(root);
+    if (++root->copied > root->most_copied)
+        fail_at(STATUS_UNSUPPORTED, node_loc(node),
+                "the limit grows with the nodes of the file",
+                "functions, loops and bodies for each item expand to more than "
+                "%lld nodes",
+                (long long)root->most_copied);
+}
 
 static bool captured(const Graph *body, const Tensor *tensor)
 {
@@ -57,7 +90,8 @@ static const Attr *resolve(const CloneScope *scope, const char *name)
 /* The subgraph of an attribute; its nodes are copied later. */
 static Graph *clone_body(Cloner *cloner, Node *holder, const Graph *body)
 {
-    const Graph *root = cloner->root;
+    Graph *root = cloner->root;
+    count_copy(root, holder);
     Graph *copy =
         graph_new(root->arena, root->store, root->file, holder->graph);
     copy->holder = holder;
@@ -97,6 +131,7 @@ static Tensor **images(Cloner *cloner, Graph *to, int n, Tensor *const *tensors)
 static void clone_node(Cloner *cloner, Graph *to, const Node *node)
 {
     const CloneScope *scope = cloner->scope;
+    count_copy(cloner->root, scope->caller ? scope->caller : node);
     Tensor **in = images(cloner, to, node->n_in, node->in);
     Tensor **out = images(cloner, to, node->n_out, node->out);
     Node *copy = graph_add_node(to, node->domain, node->op_type, node->n_in, in,
@@ -152,6 +187,7 @@ void graph_clone_into(Graph *to, const Graph *body, const CloneScope *scope)
 
 Graph *graph_clone(Graph *parent, Node *holder, const Graph *body)
 {
+    count_copy(graph_root(parent), holder);
     Graph *graph =
         graph_new(parent->arena, parent->store, parent->file, parent);
     graph->holder = holder;

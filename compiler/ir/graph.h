@@ -248,8 +248,8 @@ struct Graph {
     VEC(CountedSize) sizes; /* of the root */
     /* of the root: nodes that were copied to count the turns of loops */
     int counted;
-    /* of the root: nodes that bodies of SequenceMap became, and items of all lists */
-    int64_t mapped, listed;
+    /* of the root: nodes that are copies of bodies, how many there may be, items of all lists */
+    int64_t copied, most_copied, listed;
     /* of the root: a pool makes fewer windows than rounding up gives, see passes/declare.c */
     bool windows_left_out;
     /* of the root: entries at the end of `output` that are dims */

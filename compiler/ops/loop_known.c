@@ -245,6 +245,8 @@ int64_t loop_count_turns(Node *node, const Graph *body, int64_t trips)
         return -1;
     if (first && !control_is_true(first, node->graph))
         return 0;
+    Graph *root = graph_root(node->graph);
+    const int64_t copied = root->copied;
     Counting counting = count_begin(node, body);
     int64_t turns = -1;
     if (want(&counting, counting.part->output.at[0])) {
@@ -254,5 +256,7 @@ int64_t loop_count_turns(Node *node, const Graph *body, int64_t trips)
         turns = take_turns(&counting, trips);
     }
     counting.part->dead = true;
+    /* These copies have a limit of their own, MOST_COPIES, and vanish. */
+    root->copied = copied;
     return turns;
 }

@@ -149,17 +149,6 @@ static void check_mapped(const Node *node, const Graph *body)
             "its body has another number of inputs or outputs than the node");
 }
 
-/* So many more nodes; bodies within bodies multiply. */
-static void count_mapped(const Node *node, const Graph *body)
-{
-    Graph *root = graph_root(node->graph);
-    root->mapped += (int64_t)body->node.n + 1;
-    if (root->mapped > LIMIT_EXPANDED)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its body for each item comes to more than %d nodes",
-                  LIMIT_EXPANDED);
-}
-
 /* The body once for each item. */
 void infer_sequence_map(Node *node)
 {
@@ -171,7 +160,6 @@ void infer_sequence_map(Node *node)
     for (int i = 0; i < node->n_out; i++)
         made[i] = new_sequence(node, n);
     for (int64_t k = 0; k < n; k++) {
-        count_mapped(node, body);
         control_expand(node, body, mapped_operands(node, k, n), out);
         for (int i = 0; i < node->n_out; i++)
             made[i]->item[k] = out[i];

@@ -3,8 +3,6 @@
  * Requires: names resolved. Ensures: no node calls a function; sorted. */
 #include <string.h>
 
-#include "base/limits.h"
-#include "base/size.h"
 #include "ir/clone.h"
 #include "passes/passes.h"
 
@@ -84,39 +82,13 @@ static void expand(Node *call, const Function *function)
     arena_release(scratch, mark);
 }
 
-/* Of a graph and those in it. */
-static int64_t count_nodes(const Graph *graph)
-{
-    int64_t n = 0;
-    for (size_t i = 0; i < graph->all.n; i++)
-        n += (int64_t)graph->all.at[i]->node.n;
-    return n;
-}
-
-static int64_t most_nodes(const Graph *root)
-{
-    int64_t n = count_nodes(root);
-    for (size_t i = 0; i < root->function.n; i++)
-        n += count_nodes(root->function.at[i]->body);
-    return i64_add(LIMIT_EXPANDED, i64_mul(LIMIT_EXPANDED_OF_NODE, n));
-}
-
-/* made: nodes so far. */
-static void expand_graph(const Graph *root, Graph *graph, int64_t *made,
-                         int64_t most)
+static void expand_graph(const Graph *root, Graph *graph)
 {
     for (size_t i = 0; i < graph->node.n; i++) {
         Node *n = graph->node.at[i];
         const Function *function = n->dead ? NULL : find_function(root, n);
-        if (!function)
-            continue;
-        *made += count_nodes(function->body) + 1;
-        if (*made > most)
-            fail_at(STATUS_UNSUPPORTED, node_loc(n),
-                    "the limit grows with the nodes of the file",
-                    "functions expand to more than %lld nodes",
-                    (long long)most);
-        expand(n, function);
+        if (function)
+            expand(n, function);
     }
 }
 
@@ -124,10 +96,8 @@ void pass_inline(Graph *root)
 {
     if (!root->function.n)
         return;
-    const int64_t most = most_nodes(root);
-    int64_t made = 0;
     for (size_t k = 0; k < root->all.n; k++)
-        expand_graph(root, root->all.at[k], &made, most);
+        expand_graph(root, root->all.at[k]);
     graph_count_uses(root);
     for (size_t k = root->all.n; k-- > 0;)
         graph_sort(root->all.at[k]);

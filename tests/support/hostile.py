@@ -163,6 +163,31 @@ def counting(end):
                       [make_tensor(name, I64, [], struct.pack('<q', n)) for name, n in (('zero', 0), ('one', 1), ('end', end))])
 
 
+def grown(turns, depth):
+    """Loops in loops that append to a tensor: each turn is a copy of the body."""
+    nodes = [make_node('Concat', ['v0', 'x'], ['w0'], axis=0)]
+    for d in range(depth):
+        body = make_graph_attr('body', nodes + [make_node('Identity', ['k%d' % d], ['l%d' % d])],
+                               [make_value('i%d' % d, I64, []), make_value('k%d' % d, BOOL, []), make_value('v%d' % d, F32, [None])],
+                               [make_value('l%d' % d, BOOL, []), make_value('w%d' % d, F32, [None])])
+        nodes = [make_node('Loop', ['m', '', 'v%d' % (d + 1)], ['w%d' % (d + 1)], graphs=[body])]
+    return make_model([make_node('Neg', ['x'], ['v%d' % depth])] + nodes, [make_value('x', F32, [1])], [make_value('w%d' % depth, F32, [None])],
+                      [make_tensor('m', I64, [], struct.pack('<q', turns))])
+
+
+def joined(n, axis):
+    """Each result is the one before and one part more."""
+    nodes = [make_node('Concat', ['t%d' % i if i else 'x', 'x'], ['t%d' % (i + 1)], axis=axis) for i in range(n)]
+    return make_model(nodes, [make_value('x', F32, [1, 4])], [make_value('t%d' % n, F32, [None, None])])
+
+
+def rows(op, n, dims):
+    """Many rows, each of which the proof of the plan follows."""
+    window = {'kernel_shape': [3, 3], 'pads': [1, 1, 1, 1]} if op == 'MaxPool' else {}
+    nodes = [make_node(op, ['t%d' % i if i else 'x'], ['t%d' % (i + 1)], **window) for i in range(n)]
+    return make_model(nodes, [make_value('x', F32, list(dims))], [make_value('t%d' % n, F32, list(dims))])
+
+
 def outside(count, length):
     """All of them the same bytes of this very file."""
     weights = [make_external('w%d' % i, F32, [length // 4], 'outside_%d_%d.onnx' % (count, length), 0, length) for i in range(count)]
@@ -202,7 +227,8 @@ CASES = [
     (ranges, [10, 1 << 20, 1 << 31, 1 << 62]), (windows, [(op, k) for op in ('Conv', 'MaxPool', 'AveragePool') for k in (1, 100, 10000, 1 << 30)]),
     (attributes, [100, 10000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
     (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (carried, [(10, 0), (10, 1), (2000, 1), (10000, 0)]),
-    (counting, [10, 1000, 1 << 40]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
+    (counting, [10, 1000, 1 << 40]), (grown, [(100, 1), (1000, 1), (10, 2), (1000, 2), (2, 10), (1, 60)]), (joined, [(n, axis) for n in (100, 1000, 3000) for axis in (0, 1)]),
+    (rows, [('Neg', 4, (4000000, 2)), ('Softmax', 4, (4000000, 2)), ('MaxPool', 4, (1, 1, 1000000, 2)), ('MaxPool', 100, (1, 16, 16000, 20))]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
     (many_weights, [1000, 4000]), (strides, [50000, 65536, 80000, (65536, 65535), 1 << 20, (1 << 24, 1, 2), (1 << 28, 1, 2)]),
 ]
 
