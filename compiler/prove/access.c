@@ -134,8 +134,7 @@ static int64_t lane_end(const Lanes *lanes, const Piece *piece)
     return piece->lane_end ? piece->lane_end : lanes->pixel;
 }
 
-/* What prevents reading the piece, or NULL. */
-static const char *why_unreadable(const Check *check, const Piece *piece)
+const char *why_unreadable(const Check *check, const Piece *piece)
 {
     if (!inside(check, piece))
         return "leaves the arena";
@@ -157,10 +156,8 @@ bool read_piece(Check *check, const Operand *operand, const Piece *piece)
     return !why || object_at(check, operand, piece, why);
 }
 
-/* The rows as one piece, if they lie one behind another and are rows of their tensor too where that
- * is made in parts. */
-static bool joined(const Check *check, const Operand *operand, Range range,
-                   Piece *piece)
+bool rows_joined(const Check *check, const Operand *operand, Range range,
+                 Piece *piece)
 {
     const int32_t cap = operand->ref.cap;
     if (range.hi - range.lo < 2 || operand->part || is_dealt(operand) ||
@@ -178,7 +175,8 @@ static bool joined(const Check *check, const Operand *operand, Range range,
 bool read_rows(Check *check, const Operand *operand, Range range)
 {
     Piece all;
-    if (joined(check, operand, range, &all) && !why_unreadable(check, &all))
+    if (rows_joined(check, operand, range, &all) &&
+        !why_unreadable(check, &all))
         return true;
     for (int32_t i = range.lo; i < range.hi; i++) {
         const Piece piece = piece_of(operand, i);
@@ -191,7 +189,7 @@ bool read_rows(Check *check, const Operand *operand, Range range)
 bool claimed(const Check *check, const Operand *operand)
 {
     Piece all;
-    return joined(check, operand, (Range){ 0, operand->rows }, &all) &&
+    return rows_joined(check, operand, (Range){ 0, operand->rows }, &all) &&
            shadow_owns(&check->shadow, all.begin, all.end, all.delta,
                        all.tag | INCOMPLETE);
 }

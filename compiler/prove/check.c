@@ -25,25 +25,37 @@ static bool check_place(Check *check, const Step *step)
            object(check, NULL, "the place of the run is overwritten");
 }
 
+/* What a step that is in no list may not be. */
+static bool check_whole(Check *check, const Step *step)
+{
+    if (step->pushed)
+        return object(check, step->operand,
+                      "is handed in, which only a list can wait for");
+    for (int k = 0; k < step->n_operand; k++) {
+        const Operand *operand = step->operand + k;
+        const inlay_ref *ref = &operand->ref;
+        /* kernels go through the rows of a call more than once */
+        if (watched(operand) && (ref->cap < operand->rows || ref->slot))
+            return object(check, operand,
+                          "is a ring for a step that runs as a whole");
+    }
+    if (step->backward && !can_reverse(step))
+        return object(check, step->operand,
+                      "is made by a kernel that cannot go backward");
+    return true;
+}
+
 static bool check_step(Check *check, const Step *s)
 {
     check->step = s;
-    if (s->pushed)
-        return object(check, s->operand,
-                      "is handed in, which only a list can wait for");
-    for (int k = 0; k < s->n_operand;
-         k++) /* kernels go through the rows of a call more than once */
-        if (watched(s->operand + k) &&
-            (s->operand[k].ref.cap < s->operand[k].rows ||
-             s->operand[k].ref.slot))
-            return object(check, s->operand + k,
-                          "is a ring for a step that runs as a whole");
     check->made[s->index] = 0;
-    if (s->backward && !can_reverse(s))
-        return object(check, s->operand,
-                      "is made by a kernel that cannot go backward");
-    if (!check_apart(check, s, 0, true, false) ||
-        (s->split && !check_split(check, s)))
+    if (!check_whole(check, s))
+        return false;
+    if (s->split && !check_split(check, s))
+        return false;
+    if (check_at_once(check, s))
+        return check_place(check, s);
+    if (!check_apart(check, s, 0, true, false))
         return false;
     for (int32_t u = 0; u < s->units; u++) {
         check->first = s->backward ? s->units - 1 - u : u;

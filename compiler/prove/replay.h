@@ -32,10 +32,14 @@ typedef struct Check {
 
 /* Bytes of a row of an operand: where they are, and which of its tensor they are. */
 typedef struct Piece {
-    int64_t begin, end, delta; /* with the other parts of the row */
-    int64_t lane, lane_end;    /* bytes of a pixel; end 0: all */
-    int32_t tag, row;          /* row of the owner */
-    int32_t own_row;           /* row of the operand */
+    int64_t begin; /* with the other parts of the row */
+    int64_t end;
+    int64_t delta;    /* to the byte of the tensor */
+    int64_t lane;     /* byte of a pixel */
+    int64_t lane_end; /* 0: all of the pixel */
+    int32_t tag;      /* id of the tensor */
+    int32_t row;      /* of the owner */
+    int32_t own_row;  /* of the operand */
 } Piece;
 
 typedef struct Range {
@@ -49,11 +53,13 @@ bool object_at(Check *check, const Operand *operand, const Piece *piece,
 
 /* lanes.c */
 void find_lanes(Check *check);
+/* Bytes of a row's pixels hold values no more, hold values from now on; do they? */
 void lane_clear(Lanes *lanes, int32_t row);
 void lane_add(Lanes *lanes, int32_t row, int64_t begin, int64_t end);
 bool lane_has(const Lanes *lanes, int32_t row, int64_t begin, int64_t end);
 
 /* access.c */
+/* Of one of its tensor's elements. */
 int64_t element_bits(const Operand *operand);
 /* The tensor that owns the operand's bytes, and where in it they begin. */
 const Tensor *owner_of(const Operand *operand, int64_t *at);
@@ -63,20 +69,28 @@ const Tensor *version_of(const Operand *operand, int64_t *at);
 int64_t home_of(const Check *check, const Tensor *root);
 /* Does the operand lie in memory that changes? */
 bool watched(const Operand *operand);
+/* The bytes of one of its rows. */
 Piece piece_of(const Operand *operand, int32_t row);
+/* The rows as one piece, if they lie one behind another and are rows of their tensor too where that
+ * is made in parts. */
+bool rows_joined(const Check *check, const Operand *operand, Range range,
+                 Piece *piece);
+/* Does it lie within the arena, or within the caller's buffer? */
 bool inside(const Check *check, const Piece *piece);
+/* What prevents reading the piece, or NULL. */
+const char *why_unreadable(const Check *check, const Piece *piece);
+/* All of it, or of each of these rows, must hold what the tensor's step made. */
 bool read_piece(Check *check, const Operand *operand, const Piece *piece);
 bool read_rows(Check *check, const Operand *operand, Range range);
 /* Do all rows lie as one piece, which their step has begun to write and nobody else since? */
 bool claimed(const Check *check, const Operand *operand);
+/* It is the operand's from now on; flag: INCOMPLETE or 0. */
 bool write_piece(Check *check, const Operand *operand, const Piece *piece,
                  int32_t flag);
 /* Is a result's row u made by unit u? */
 bool by_row(const Step *step, const Operand *operand);
 /* The rows of an operand that unit u needs, or makes. */
 Range rows_of(const Step *step, const Operand *operand, int32_t u);
-/* Nothing that the unit (whole: the step) writes is needed by another operand; pixels:
- * check_pixels() looks at those that go pixel by pixel. */
 /* The same elements, each read before it is written: at the same address, or in a narrower type
  * from the same first address on. */
 bool in_place(const Step *step, const Operand *out, const Operand *in);
@@ -85,6 +99,8 @@ bool in_place(const Step *step, const Operand *out, const Operand *in);
  * order. */
 bool unit_in_place(const Check *check, const Operand *out, const Operand *in,
                    int32_t u);
+/* Nothing that the unit (whole: the step) writes is needed by another operand; pixels:
+ * check_pixels() looks at those that go pixel by pixel. */
 bool check_apart(Check *check, const Step *step, int32_t u, bool whole,
                  bool pixels);
 
@@ -108,6 +124,10 @@ bool check_rewrites(Check *check);
 
 /* check.c: entry e of a periodic list. */
 uint8_t segment_entry(const Segment *segment, int32_t e);
+
+/* whole.c: all units of a step that runs as a whole, where none of them can harm another. False:
+ * they may, or something is wrong; nothing is done. */
+bool check_at_once(Check *check, const Step *step);
 
 /* unit.c: a unit's reads, then its writes. */
 bool check_unit(Check *check, const Step *step, int32_t u);

@@ -3,6 +3,9 @@
 #include "schedule/items.h"
 
 #include "base/size.h"
+#include "rules/rules.h"
+
+enum { MOST_PIXELS = 1 << 22 };
 
 Item *item_of(const Items *all, Tensor *tensor)
 {
@@ -294,6 +297,28 @@ bool items_return(const Items *all, const Touch *touch)
     return item->looped && items_jumped(all, touch->step);
 }
 
+/* Pixels of a result that is made of another pixel by pixel. */
+static int64_t pixels_of(const Step *step)
+{
+    const Operand *y = step->operand;
+    bool any = false;
+    for (int k = step->n_out; k < step->n_operand; k++)
+        any |= step->operand[k].pixels.tile > 0;
+    if (!any || !y->tensor || !y->pixel)
+        return 0;
+    return i64_mul(y->rows, operand_width(y));
+}
+
+/* The proof of a plan follows each pixel: beyond so many, results lie rows away from what they are
+ * made of. */
+static bool has_few_pixels(const Program *program)
+{
+    int64_t pixels = 0;
+    for (size_t i = 0; i < program->step.n; i++)
+        pixels = i64_add(pixels, pixels_of(program->step.at[i]));
+    return pixels <= MOST_PIXELS;
+}
+
 Items items_find(Arena *arena, const Program *program, const PlanOptions *opt)
 {
     const int32_t steps = (int32_t)program->step.n;
@@ -305,6 +330,7 @@ Items items_find(Arena *arena, const Program *program, const PlanOptions *opt)
         .threads = opt->threads,
         .split_work = opt->split_work,
         .hosts = opt->hosts && !opt->pins,
+        .by_pixels = has_few_pixels(program),
     };
     all.jumped = steps_jumped(program->step.at, steps);
     note_ends(&all);

@@ -62,6 +62,8 @@ typedef struct Items {
     int64_t split_work;
     /* streams may make results in the place of what they are made of */
     bool hosts;
+    /* a result may be written over rows that are still read, behind their pixels */
+    bool by_pixels;
     /* by tensor id: an input of the model that is there before the first step; a result */
     bool *is_input, *is_result;
     int *of;          /* by tensor id; -1: not in the arena */

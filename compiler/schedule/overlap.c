@@ -114,7 +114,7 @@ static bool by_pixel(const Items *all, int32_t step, int32_t item,
         if (touch->item == item &&
             (!touch->operand->pixels.tile || !whole_pixels(touch->operand)))
             return false;
-    return whole_pixels(y->operand);
+    return all->by_pixels && whole_pixels(y->operand);
 }
 
 /* A row of the result, and one of the operands that it is made from. */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A step that is looked at at once: what is said of it is what its units, one by one, say. */
+#include "../plan/programs.h"
+
+#include "prove/replay.h"
+
+enum {
+    CASES = 20000,
+    LEAST = CASES / 20,
+    ROWS = 4,
+    CHANNELS = 2,
+    BYTES = 4 * ROWS * CHANNELS,
+    SPACE = 24
+};
+
+static In random_in(World *w)
+{
+    static const Reuse reuse[] = { REUSE_NONE, REUSE_ROWS, REUSE_ELEMENTWISE };
+    const RowRule rules[] = { { .kind = ROWS_SAME },
+                              { .kind = ROWS_ALL },
+                              window(1, 1, 3) };
+    return (In){
+        .tensor = add_image(w, ROWS, 1, CHANNELS),
+        .rule = rules[rnd(w, 3)],
+        .reuse = reuse[rnd(w, 3)],
+    };
+}
+
+/* A step of one or two inputs; now and then one reads a part of its pixels only. */
+static Tensor *make_result(World *w)
+{
+    const int n = 1 + (int)rnd(w, 2);
+    const In in[] = { random_in(w), random_in(w) };
+    Tensor *y = add_image(w, ROWS, 1, CHANNELS);
+    Step *step = add_step(w, &kernel_op, y, n, in, rnd(w, 2));
+    if (!rnd(w, 16))
+        step->operand[1].part = 1;
+    return y;
+}
+
+/* One step anywhere in an arena that may be too small. */
+static void make_step(World *w, uint64_t seed)
+{
+    world_open(w, seed);
+    const int64_t rows = rnd(w, 2) ? 1 : ROWS;
+    Tensor *y =
+        rnd(w, 8) ? make_result(w) : add_sum(w, add_image(w, rows, 1, 1));
+    for (size_t i = 0; i < w->graph->tensor.n; i++)
+        w->graph->tensor.at[i]->offset = 4 * (int64_t)rnd(w, SPACE);
+    if (!rnd(w, 8))
+        w->tensor[0]->storage = STORE_INPUT;
+    if (rnd(w, 2))
+        y->offset = w->tensor[0]->offset;
+    w->program.plan =
+        (Plan){ .arena_size = 4 * (int64_t)(SPACE - 2 + rnd(w, 2 * ROWS)),
+                .place = -1 };
+    w->program.lowered = 1;
+    program_link(&w->program);
+}
+
+/* The replay as the step begins: its inputs are there, now and then less a row. */
+static Check begin(World *w, int32_t missing)
+{
+    Check check = { .arena = &w->arena, .program = &w->program };
+    Step *step = w->program.step.at[0];
+    check.shadow.arena = check.arena;
+    check.made = NEW_ARRAY(check.arena, int32_t, 2);
+    check.step = step;
+    find_lanes(&check);
+    for (int k = 1; k < step->n_operand; k++)
+        for (int32_t i = 0; i < step->operand[k].rows; i++) {
+            const Piece piece = piece_of(step->operand + k, i);
+            if (k != 1 || i != missing)
+                shadow_write(&check.shadow, piece.begin, piece.end, piece.delta,
+                             piece.tag);
+        }
+    return check;
+}
+
+static bool by_units(Check *check)
+{
+    const Step *step = check->program->step.at[0];
+    if (!check_apart(check, step, 0, true, false))
+        return false;
+    for (int32_t u = 0; u < step->units; u++) {
+        check->first = u;
+        if (!check_unit(check, step, u))
+            return false;
+    }
+    return true;
+}
+
+static void expect_equal(const Check *a, const Check *b)
+{
+    assert_int_equal(a->made[0], b->made[0]);
+    assert_int_equal(a->shadow.span.n, b->shadow.span.n);
+    for (size_t i = 0; i < a->shadow.span.n; i++) {
+        const ShadowSpan *x = a->shadow.span.at + i;
+        const ShadowSpan *y = b->shadow.span.at + i;
+        assert_int_equal(x->begin, y->begin);
+        assert_int_equal(x->end, y->end);
+        assert_int_equal(x->delta, y->delta);
+        assert_int_equal(x->tag, y->tag);
+    }
+}
+
+static void at_once_is_by_units(void **state)
+{
+    (void)state;
+    int holds = 0;
+    int fails = 0;
+    for (uint64_t seed = 1; seed <= CASES; seed++) {
+        World w;
+        make_step(&w, seed);
+        const int32_t missing = (int32_t)rnd(&w, 4 * ROWS);
+        Check once = begin(&w, missing);
+        Check units = begin(&w, missing);
+        const bool at_once = check_at_once(&once, w.program.step.at[0]);
+        const bool each = by_units(&units);
+        if (at_once) {
+            assert_true(each);
+            expect_equal(&once, &units);
+        }
+        holds += at_once;
+        fails += !each;
+        world_close(&w);
+    }
+    assert_true(holds > LEAST);
+    assert_true(fails > LEAST);
+}
+
+/* Nothing is done where the units have to be looked at. */
+static void else_nothing_is_done(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= CASES / 10; seed++) {
+        World w;
+        make_step(&w, seed);
+        Check once = begin(&w, 0);
+        const Check before = begin(&w, 0);
+        if (!check_at_once(&once, w.program.step.at[0]))
+            expect_equal(&once, &before);
+        assert_null(once.found.why);
+        world_close(&w);
+    }
+}
+
+/* A result beside its input, over its last element, or in its place. */
+static const struct Case {
+    int64_t x, y;
+    Reuse reuse;
+    RowKind rule;
+    bool at_once;
+} CASES_OF_TWO[] = {
+    { 0, BYTES, REUSE_NONE, ROWS_ALL, true },
+    { BYTES, 0, REUSE_NONE, ROWS_ALL, true },
+    { 0, BYTES - 4, REUSE_NONE, ROWS_ALL, false },
+    { BYTES - 4, 0, REUSE_NONE, ROWS_ALL, false },
+    { 0, 0, REUSE_ELEMENTWISE, ROWS_SAME, true },
+    { 0, 0, REUSE_ELEMENTWISE, ROWS_ALL, false },
+    { 0, 0, REUSE_NONE, ROWS_SAME, false },
+};
+
+static bool at_once(const struct Case *c)
+{
+    World w;
+    world_open(&w, 1);
+    const In x = { add_image(&w, ROWS, 1, CHANNELS),
+                   { .kind = c->rule },
+                   c->reuse };
+    Tensor *y = add_image(&w, ROWS, 1, CHANNELS);
+    Step *step = add_step(&w, &kernel_op, y, 1, &x, 0);
+    x.tensor->offset = c->x;
+    y->offset = c->y;
+    w.program.plan = (Plan){ .arena_size = BYTES * 2, .place = -1 };
+    w.program.lowered = 1;
+    program_link(&w.program);
+    Check check = begin(&w, ROWS);
+    const bool holds = check_at_once(&check, step);
+    world_close(&w);
+    return holds;
+}
+
+static void neighbours_are_apart(void **state)
+{
+    (void)state;
+    const size_t n = sizeof CASES_OF_TWO / sizeof *CASES_OF_TWO;
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(at_once(CASES_OF_TWO + i), CASES_OF_TWO[i].at_once);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_once_is_by_units),
+        cmocka_unit_test(else_nothing_is_done),
+        cmocka_unit_test(neighbours_are_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
