@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The tree as a stranger has it: copied into a folder with a blank in its path and nothing beside it, built by
 # clang with sanitizers and without a warning, tested by a user who is not root, and the demo with what is installed.
+# The one build of clang is the fuzzers', too, where their library is here; their kernels are plain.
 #   clone.sh ROOT RESULTS     Meson's results, clone*.junit.xml, go to the folder RESULTS
 # Status 0: they say what passed. 1: it does not build. 77: nobody can be such a user here; there are no results.
 set -eu
@@ -28,8 +29,10 @@ as_user test -w "$clone/tree" || exit 77
 cd "$clone/tree"
 
 CC=gcc
+fuzzers=false
 if command -v clang >/dev/null 2>&1 && echo 'int main(void) { return 0; }' | as_user clang -fsanitize=address -x c - -o "$clone/tmp/try" 2>/dev/null; then
     CC=clang
+    [ ! -e "$(clang -print-file-name=libclang_rt.fuzzer-x86_64.a)" ] || fuzzers=true
 else
     echo "clang's sanitizers are not here: gcc builds the clone"
 fi
@@ -38,7 +41,8 @@ show()
 {
     "$@" >"$clone/log" 2>&1 || { tail -n 60 "$clone/log"; return 1; }
 }
-show as_user meson setup build --buildtype=debug -Dchecks=true -Dwerror=true
+# Clang's fuzzers are linked without all that they use being known: -Db_lundef=false. -O1 is what they are quickest with.
+show as_user meson setup build --buildtype=debug -Doptimization=1 -Dchecks=true -Dwerror=true -Dfuzzers=$fuzzers -Db_lundef=false
 show as_user ninja -C build compiler/inlay
 # Meson builds the programs of the tests that are named, and no others.
 suites()
@@ -48,7 +52,9 @@ suites()
     as_user meson test -C build --logbase "$log" --print-errorlogs --timeout-multiplier 4 "$@" || true
     cp "build/meson-logs/$log.junit.xml" "build/meson-logs/$log.json" "$results"
 }
-suites clone --suite unit --suite golden --no-suite slots
+suites clone --suite unit --suite golden --suite fuzzers --no-suite slots
+# What fuzzers found stays.
+find build -maxdepth 1 -type f -name 'fuzz-*' -exec cp {} "$results" ';'
 suites clone-alone plan/place_bench bad-input prove report
 unset CC
 show as_user ./inlay-demo
