@@ -47,7 +47,7 @@ def main():
     p.add_argument('--target', required=False)
     p.add_argument('--inlay')
     p.add_argument('--models')
-    p.add_argument('--seconds', type=int, default=int(os.environ.get('INLAY_FUZZ_SECONDS', '10')))
+    p.add_argument('--seconds', type=int, default=int(os.environ.get('INLAY_FUZZ_SECONDS', '20')))
     p.add_argument('--seed', type=int, default=int(os.environ.get('INLAY_FUZZ_SEED', '1')))
     p.add_argument('--keep', default='')
     p.add_argument('--pack', nargs=2)
