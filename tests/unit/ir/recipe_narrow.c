@@ -120,6 +120,32 @@ static void one_zero_is_a_number(void **state)
     world_free(&w);
 }
 
+/* A model of float16 or bfloat16 rounds what it dequantizes; the parts are the same without. */
+static void half_widths_come_apart(void **state)
+{
+    static const DType half[] = { DT_F16, DT_BF16 };
+    World w;
+    (void)state;
+    Store *s = &world_new(&w)->store;
+    const Recipe *values = numbers(&w, DT_I8, COLUMNS, -40);
+    const Recipe *wide =
+        dequantized(&w, values, numbers(&w, DT_I8, BLOCKS, -9));
+    for (int i = 0; i < 2; i++) {
+        Narrow narrow, same;
+        const Recipe *rounded = recipe_cast(s, wide, half[i]);
+        assert_false(recipe_narrow(s, rounded, &narrow));
+        rounded = recipe_cast(s, rounded, DT_F32);
+        assert_true(recipe_narrow(s, rounded, &narrow));
+        assert_true(recipe_narrow(s, wide, &same));
+        assert_true(recipe_same(narrow.values, same.values));
+        assert_true(recipe_same(narrow.scale, same.scale));
+        assert_true(recipe_same(narrow.zero, same.zero));
+        rounded = recipe_mul(s, rounded, recipe_number(s, 2.0f));
+        assert_false(recipe_narrow(s, rounded, &narrow));
+    }
+    world_free(&w);
+}
+
 static void other_forms_are_refused(void **state)
 {
     World w;
@@ -149,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_come_apart),
         cmocka_unit_test(one_zero_is_a_number),
+        cmocka_unit_test(half_widths_come_apart),
         cmocka_unit_test(other_forms_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
