@@ -174,6 +174,7 @@ typedef struct Narrow {
     Recipe *scale; /* float32 or narrower, of the dims of values; NULL: 1 */
     Recipe *zero;  /* of their type and dims; NULL: `middle` for all */
     float middle;
+    DType rounded; /* what follows is a rounding to that type; DT_NONE: none */
 } Narrow;
 /* false: it is not of that form. */
 bool recipe_narrow(Store *store, const Recipe *recipe, Narrow *narrow);

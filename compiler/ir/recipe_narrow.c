@@ -157,8 +157,10 @@ bool recipe_narrow(Store *store, const Recipe *recipe, Narrow *narrow)
             return false;
         next++;
     }
-    if (narrow->scale && is_rounding(next, end))
+    if (narrow->scale && is_rounding(next, end)) {
+        narrow->rounded = next->dtype;
         next = end;
+    }
     const bool zero = narrow->zero || narrow->middle != 0.0f;
     return next == end && (narrow->scale || !zero);
 }

@@ -136,7 +136,9 @@ static void half_widths_come_apart(void **state)
         assert_false(recipe_narrow(s, rounded, &narrow));
         rounded = recipe_cast(s, rounded, DT_F32);
         assert_true(recipe_narrow(s, rounded, &narrow));
+        assert_int_equal(narrow.rounded, half[i]);
         assert_true(recipe_narrow(s, wide, &same));
+        assert_int_equal(same.rounded, DT_NONE);
         assert_true(recipe_same(narrow.values, same.values));
         assert_true(recipe_same(narrow.scale, same.scale));
         assert_true(recipe_same(narrow.zero, same.zero));
