@@ -271,6 +271,8 @@ static Recipe *blocked_affine(Graph *graph, Recipe *recipe, const Tensor *scale,
     Store *s = graph->store;
     const int rank = recipe_rank(recipe);
     const Shape all = shape_of(rank, recipe_dims(recipe));
+    if (block > all.dim[axis])
+        block = i64_max(all.dim[axis], 1); /* a single one, not filled */
     if (all.dim[axis] % block)
         return NULL;
     const int64_t outer = shape_product(&all, 0, axis);

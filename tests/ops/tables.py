@@ -25,6 +25,7 @@ FORMS = {
     'one scale': lambda columns: ([], {}),
     'scales of columns': lambda columns: ([columns], {'axis': 1}),
     'scales of rows': lambda columns: ([ROWS, 1], {'axis': 1, 'block_size': columns}),
+    'scales of rows, larger blocks': lambda columns: ([ROWS, 1], {'axis': 1, 'block_size': 32}),
     'scales along the rows': lambda columns: ([ROWS], {'axis': 0}),
     'scales of blocks': lambda columns: ([ROWS, columns // 8], {'axis': 1, 'block_size': 8}),
 }
