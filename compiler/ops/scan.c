@@ -130,6 +130,9 @@ void infer_scan(Node *node)
         const Tensor *tensor = turn->output.at[i];
         Shape shape = tensor->shape;
         if (i >= facts.states) {
+            if (shape.rank == MAX_RANK)
+                fail_node(node, STATUS_UNSUPPORTED, NULL,
+                          "its result has more than %d dimensions", MAX_RANK);
             const int at = i - facts.states;
             const int axis = output_axis(node, &facts, at, shape.rank + 1);
             shape = with_axis(shape, axis, turns);

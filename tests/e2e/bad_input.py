@@ -131,6 +131,14 @@ def longest_frame():
                       [make_tensor('n', I64, [], struct.pack('<q', (1 << 63) - 1))])
 
 
+def scan_of(rank):
+    """Found by a generated file: one dimension more than a shape holds was written behind it."""
+    body = onnx.make_graph_attr('body', [make_node('Add', ['s', 'e'], ['t']), make_node('Identity', ['t'], ['u'])],
+                                [make_value('s', F32, [1] * rank), make_value('e', F32, [1])], [make_value('t', F32, [1] * rank), make_value('u', F32, [1] * rank)])
+    return make_model([make_node('Scan', ['w', 'x'], ['s', 'y'], 'turns', graphs=[body], num_scan_inputs=1)],
+                      [make_value('x', F32, [3, 1])], [put(1, 'y') + put(2, put(1, put(1, F32)))], [floats('w', [1] * rank, 1)])
+
+
 def packed_blocks():
     return make_model([make_node('DepthToSpace', ['x'], ['y'], 'node', blocksize=2)], [make_value('x', 23, [1, 4, 2, 2])], [make_value('y', 23, [1, 1, 4, 4])], [], 13)
 
@@ -217,6 +225,7 @@ MODELS = [
     ('complex-cast', complex_cast, {69}, ['complex128']),
     ('complex-scales', complex_scales, {65, 69}, ['resize']),
     ('ninth-dimension', ninth_dimension, {69}, ['"wider"', 'more than 8 dimensions']),
+    ('ninth-dimension-of-a-scan', lambda: scan_of(8), {69}, ['"turns"', 'more than 8 dimensions']),
     ('packed-blocks', packed_blocks, {69}, ['float4e2m1']),
     ('large-block', lambda: ends('DepthToSpace', ['x'], [], blocksize=(1 << 63) - 1), {65}, ['size']),
     ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['dimension of -9223372036854775808']),
