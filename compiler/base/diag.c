@@ -15,6 +15,8 @@ Status protect(Diag *diag, void (*body)(void *), void *context)
     jmp_buf *outer_frame = diag->frame;
     jmp_buf here;
     diag->frame = &here;
+    if (outer && !diag->at.file)
+        diag->at = outer->at;
     diag_now = diag;
     if (setjmp(here) == 0)
         body(context);
@@ -117,15 +119,26 @@ void fail_at(Status status, Loc loc, const char *help, const char *format, ...)
     fail_now(status);
 }
 
+void diag_work(Loc loc)
+{
+    if (diag_now)
+        diag_now->at = loc;
+}
+
+static Loc at_work(void)
+{
+    return diag_now && diag_now->at.file ? diag_now->at : LOC_NONE;
+}
+
 void fail_memory(uint64_t bytes, const char *why)
 {
-    fail_at(STATUS_MEMORY, LOC_NONE, NULL,
+    fail_at(STATUS_MEMORY, at_work(), NULL,
             "cannot allocate %" PRIu64 " bytes: %s", bytes, why);
 }
 
 void fail_overflow(void)
 {
-    fail_at(STATUS_MALFORMED, LOC_NONE,
+    fail_at(STATUS_MALFORMED, at_work(),
             "check the dimensions and attributes of the model",
             "a size computed from the model is out of range");
 }

@@ -46,11 +46,15 @@ typedef struct Diag {
     FILE *out;      /* messages go here: stderr */
     bool quiet; /* nothing is printed: an attempt whose failure is an answer */
     int errors, warnings;
+    Loc at;        /* of diag_work() */
     char why[256]; /* what a quiet attempt did not print: its first error */
 } Diag;
 
 /* The Diag that fail_...() reports to; set by protect(). One compile runs at a time in a thread. */
 extern _Thread_local Diag *diag_now;
+
+/* What is worked at from here on: failures that know no place of their own name it. */
+void diag_work(Loc loc);
 
 /* Runs body(context); 0 or the status of the failure that ended it. Frames may nest. */
 Status protect(Diag *diag, void (*body)(void *), void *context);

@@ -41,6 +41,7 @@ Status command_line(int argc, char *const *argv, FILE *messages)
     progress_end();
     if (status == STATUS_OK || status == STATUS_LIMIT)
         protect(&diag, send, &job.compile);
+    diag.at = LOC_NONE;
     protect(&diag, close_all, &job.compile);
     file_close_all(&job.arena);
     arena_free(&job.arena);

@@ -31,6 +31,10 @@ static void put_quoted(Text *text, const char *words)
 
 static void put_numbers(Text *text, const Attr *attr)
 {
+    if (attr->list && !attr->ints) { /* a long list, not read yet */
+        text_print(text, "[%lld ints]", (long long)attr->n);
+        return;
+    }
     text_put(text, "[");
     for (int64_t i = 0; i < attr->n && i < MOST_NUMBERS; i++)
         text_print(text, "%s%lld", i ? "," : "", (long long)attr->ints[i]);
@@ -73,8 +77,10 @@ static void put_node(Text *text, const Node *node)
         text_put(text, i ? ", " : "  ");
         put_value(text, node->out[i]);
     }
-    text_print(text, "\n    = %s%s%s", node->domain, *node->domain ? "." : "",
-               node->op_type);
+    text_put(text, "\n    = ");
+    text_comment(text, node->domain);
+    text_put(text, *node->domain ? "." : "");
+    text_comment(text, node->op_type);
     text_put(text, node->channels_last ? "(channels last)" : "");
     for (int i = 0; i < node->n_attr; i++)
         put_attr(text, node->attr + i);

@@ -37,6 +37,7 @@ void place_file(Arena *arena, const char *path, int64_t capacity,
                 int64_t tenths, Sink out)
 {
     File *file = file_open(arena, path, LOAD_EAGER);
+    diag_work((Loc){ path, -1, -1, NULL, NULL });
     const PlaceCsv *csv = place_csv_read(arena, path, (const char *)file->whole,
                                          (size_t)file->size);
     const PlaceOptions opt = {

@@ -51,6 +51,7 @@ void lower_node(Lower *l, Node *node)
     if (lower_is_unwanted(node))
         return;
     l->node = node;
+    diag_work(node_loc(node));
     node->op->lower(l, node);
     if (!(node->op->flags & OP_CONTROL))
         check_made(l, from, node);

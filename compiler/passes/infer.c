@@ -97,6 +97,7 @@ static void fold(Node *node)
 static void infer_one(Node *node)
 {
     const bool first = graph_root(node->graph)->infer != NULL;
+    diag_work(node_loc(node));
     if (first && (dynamic_shape(node) || part_of_list(node)))
         return;
     node->op->infer(node);

@@ -118,6 +118,8 @@ void compile_to(Compile *compile, Stage last)
         [STAGE_REPORT] = write_reports, /* the manifest and the reports */
     };
     for (; compile->next <= last; compile->next++) {
+        const Loc model = { compile->options->model, -1, -1, NULL, NULL };
+        diag_work(model);
         stats_stage(compile, compile->next);
         stages[compile->next](compile);
     }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "emit/text.h"
 #include "pipeline/values.h"
 
@@ -31,27 +32,43 @@ static bool has_symbol(const Tensor *input, int k, const char *symbol)
     return own && !strcmp(own, symbol);
 }
 
-/* What an input says that has a value for the symbol; -1: none has. */
-static int64_t known_value(const Graph *graph, const char *symbol)
+/* A name of dimensions, as the inputs have it. */
+typedef struct Symbol {
+    const char *name;
+    int64_t value;       /* what an input has for it; -1: none has */
+    bool inside;         /* it is not only a first dimension */
+    bool listed;         /* it is reported as open */
+    const Tensor *first; /* of the inputs that have it */
+    const Tensor *last;
+    int inputs; /* how many have it */
+} Symbol;
+
+static void see_dim(Map *symbols, const Tensor *input, int k)
 {
-    for (size_t i = 0; i < graph->input.n; i++) {
-        const Tensor *input = graph->input.at[i];
-        for (int k = 0; k < input->shape.rank; k++)
-            if (has_symbol(input, k, symbol) && !is_open(input, k))
-                return input->shape.dim[k];
+    const char *name = symbol_of(input, k);
+    if (!name)
+        return;
+    Symbol *symbol = map_get(symbols, name);
+    if (!symbol) {
+        symbol = NEW(symbols->arena, Symbol);
+        *symbol = (Symbol){ .name = name, .value = -1, .first = input };
+        map_put(symbols, name, symbol);
     }
-    return -1;
+    if (symbol->value < 0 && !is_open(input, k))
+        symbol->value = input->shape.dim[k];
+    symbol->inside |= k > 0;
+    symbol->inputs += symbol->last != input;
+    symbol->last = input;
 }
 
-static bool stands_inside(const Graph *graph, const char *symbol)
+/* By name: each is looked for once, however many inputs there are. */
+static Map find_symbols(const Graph *graph, Arena *arena)
 {
-    for (size_t i = 0; i < graph->input.n; i++) {
-        const Tensor *input = graph->input.at[i];
-        for (int k = 1; k < input->shape.rank; k++)
-            if (has_symbol(input, k, symbol))
-                return true;
-    }
-    return false;
+    Map symbols = map_new(arena);
+    for (size_t i = 0; i < graph->input.n; i++)
+        for (int k = 0; k < graph->input.at[i]->shape.rank; k++)
+            see_dim(&symbols, graph->input.at[i], k);
+    return symbols;
 }
 
 static bool is_name_of_batch(const char *symbol)
@@ -64,7 +81,7 @@ static bool is_name_of_batch(const char *symbol)
 }
 
 /* Behind a batch that is called so, another such name is a length: [batch_size, N] samples. */
-static bool is_batch(const Graph *graph, const Tensor *input, int k)
+static bool is_batch(const Map *symbols, const Tensor *input, int k)
 {
     const char *first = symbol_of(input, 0);
     const char *symbol = symbol_of(input, k);
@@ -72,13 +89,15 @@ static bool is_batch(const Graph *graph, const Tensor *input, int k)
         return k == 0;
     if (is_name_of_batch(symbol))
         return !is_name_of_batch(first) || has_symbol(input, k, first);
-    return k == 0 && !stands_inside(graph, symbol);
+    const Symbol *known = map_get(symbols, symbol);
+    return k == 0 && !known->inside;
 }
 
 /* ---- what can be settled ---- */
 
 typedef struct Settling {
     Compile *compile;
+    const Map *symbols;
     int64_t batch;
     const Tensor *first; /* whose batch was open */
     int inputs;          /* how many there are of those */
@@ -86,14 +105,15 @@ typedef struct Settling {
 } Settling;
 
 /* Takes the values that the other inputs have for its symbols. */
-static bool take_known(const Graph *graph, Tensor *input)
+static bool take_known(const Map *symbols, Tensor *input)
 {
     bool changed = false;
     for (int k = 0; k < input->shape.rank; k++) {
-        const char *symbol = symbol_of(input, k);
-        if (!is_open(input, k) || !symbol)
+        const char *name = symbol_of(input, k);
+        if (!is_open(input, k) || !name)
             continue;
-        input->shape.dim[k] = known_value(graph, symbol);
+        const Symbol *symbol = map_get(symbols, name);
+        input->shape.dim[k] = symbol->value;
         changed = changed || !is_open(input, k);
     }
     return changed;
@@ -103,7 +123,7 @@ static bool take_batch(Settling *settling, Tensor *input)
 {
     bool changed = false;
     for (int k = 0; k < input->shape.rank; k++) {
-        if (!is_open(input, k) || !is_batch(settling->compile->graph, input, k))
+        if (!is_open(input, k) || !is_batch(settling->symbols, input, k))
             continue;
         input->shape.dim[k] = settling->batch;
         changed = true;
@@ -121,7 +141,7 @@ static void settle_all(Settling *settling)
     Arena *arena = &settling->compile->arena;
     bool *changed = NEW_ARRAY(arena, bool, graph->input.n + 1);
     for (size_t i = 0; i < graph->input.n; i++)
-        changed[i] = take_known(graph, graph->input.at[i]);
+        changed[i] = take_known(settling->symbols, graph->input.at[i]);
     for (size_t i = 0; i < graph->input.n; i++)
         changed[i] |= take_batch(settling, graph->input.at[i]);
     for (size_t i = 0; i < graph->input.n; i++) {
@@ -161,12 +181,13 @@ static void keep_shapes(Settling *settling)
     compile->shape = settling->shape.at;
 }
 
-static void settle(Compile *compile)
+static void settle(Compile *compile, const Map *symbols)
 {
     const char *batch = compile->options->batch;
     const Graph *graph = compile->graph;
     Settling settling = {
         .compile = compile,
+        .symbols = symbols,
         .batch = batch ? value_read_dimension(batch) : 1,
     };
     settle_all(&settling);
@@ -202,16 +223,17 @@ static void check_kind(const Graph *graph, const Tensor *input)
 /* Open dimensions by name, and inputs with some that have none. */
 typedef struct Report {
     Arena *arena;
-    VEC(const char *) symbol;
+    const Map *symbols;
+    VEC(const Symbol *) symbol;
     VEC(const Tensor *) unnamed;
 } Report;
 
-static void add_symbol(Report *report, const char *symbol)
+static void add_symbol(Report *report, const char *name)
 {
-    for (size_t i = 0; i < report->symbol.n; i++)
-        if (!strcmp(report->symbol.at[i], symbol))
-            return;
-    VEC_PUSH(report->arena, &report->symbol, symbol);
+    Symbol *symbol = map_get(report->symbols, name);
+    if (!symbol->listed)
+        VEC_PUSH(report->arena, &report->symbol, symbol);
+    symbol->listed = true;
 }
 
 static void add_input(Report *report, const Tensor *input)
@@ -246,7 +268,8 @@ static const char *next_command(const Report *report, const Options *options)
         put_word(&text, options->word[i]);
     for (size_t i = 0; i < report->symbol.n; i++) {
         text_put(&text, " --dim");
-        put_word(&text, arena_printf(arena, "%s=N", report->symbol.at[i]));
+        put_word(&text,
+                 arena_printf(arena, "%s=N", report->symbol.at[i]->name));
     }
     for (size_t i = 0; i < report->unnamed.n; i++) {
         const Tensor *input = report->unnamed.at[i];
@@ -257,29 +280,12 @@ static const char *next_command(const Report *report, const Options *options)
     return text.at;
 }
 
-static bool uses_symbol(const Tensor *input, const char *symbol)
+static void report_symbol(const Graph *graph, Arena *arena,
+                          const Symbol *symbol, const char *help)
 {
-    for (int k = 0; k < input->shape.rank; k++)
-        if (has_symbol(input, k, symbol))
-            return true;
-    return false;
-}
-
-static void report_symbol(const Graph *graph, Arena *arena, const char *symbol,
-                          const char *help)
-{
-    const Tensor *first = NULL;
-    int inputs = 0;
-    for (size_t i = 0; i < graph->input.n; i++) {
-        if (!uses_symbol(graph->input.at[i], symbol))
-            continue;
-        if (!first)
-            first = graph->input.at[i];
-        inputs++;
-    }
     error_at(STATUS_UNSUPPORTED, file_of(graph), help,
-             "dimension \"%s\" of input \"%s\"%s is open", symbol,
-             first ? first->name : "", others(arena, inputs - 1));
+             "dimension \"%s\" of input \"%s\"%s is open", symbol->name,
+             symbol->first->name, others(arena, symbol->inputs - 1));
 }
 
 static void report_open(const Compile *compile, const Report *report)
@@ -303,8 +309,9 @@ static void report_open(const Compile *compile, const Report *report)
 void settle_inputs(Compile *compile)
 {
     const Graph *graph = compile->graph;
-    Report report = { .arena = &compile->arena };
-    settle(compile);
+    const Map symbols = find_symbols(graph, &compile->arena);
+    Report report = { .arena = &compile->arena, .symbols = &symbols };
+    settle(compile, &symbols);
     for (size_t i = 0; i < graph->input.n; i++)
         check_kind(graph, graph->input.at[i]);
     for (size_t i = 0; i < graph->input.n; i++)

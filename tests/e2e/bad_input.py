@@ -139,6 +139,11 @@ def scan_of(rank):
                       [make_value('x', F32, [3, 1])], [put(1, 'y') + put(2, put(1, put(1, F32)))], [floats('w', [1] * rank, 1)])
 
 
+def out_of_range():
+    return make_model([make_node('ConstantOfShape', ['s'], ['w'], 'wide'), make_node('Add', ['x', 'w'], ['y'], 'add')], [make_value('x', F32, [1])],
+                      [make_value('y', F32, [1])], [make_tensor('s', I64, [1], struct.pack('<q', 1 << 62))])
+
+
 def packed_blocks():
     return make_model([make_node('DepthToSpace', ['x'], ['y'], 'node', blocksize=2)], [make_value('x', 23, [1, 4, 2, 2])], [make_value('y', 23, [1, 1, 4, 4])], [], 13)
 
@@ -226,6 +231,7 @@ MODELS = [
     ('complex-scales', complex_scales, {65, 69}, ['resize']),
     ('ninth-dimension', ninth_dimension, {69}, ['"wider"', 'more than 8 dimensions']),
     ('ninth-dimension-of-a-scan', lambda: scan_of(8), {69}, ['"turns"', 'more than 8 dimensions']),
+    ('size-out-of-range', out_of_range, {65}, ['m.onnx', '"wide"', 'out of range']),
     ('packed-blocks', packed_blocks, {69}, ['float4e2m1']),
     ('large-block', lambda: ends('DepthToSpace', ['x'], [], blocksize=(1 << 63) - 1), {65}, ['size']),
     ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['dimension of -9223372036854775808']),

@@ -66,7 +66,8 @@ def hostile(t, o, work):
     subprocess.run([sys.executable, script('hostile.py'), work, str(o.every)], check=True)
     for name in sorted(n for n in os.listdir(work) if n.endswith('.onnx')):
         path = os.path.join(work, name)
-        judge(t, o, name[:-5], path, 1, 32 * MIB + 4 * os.path.getsize(path), host.DOCUMENTED)
+        for command in ('analyze', 'dump'):
+            judge(t, o, '%s: %s' % (command, name[:-5]), path, 1, 32 * MIB + 4 * os.path.getsize(path), host.DOCUMENTED, (command,))
 
 
 def main():

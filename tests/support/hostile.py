@@ -123,6 +123,20 @@ def attributes(n):
     return one(make_node('Relu', ['x'], ['y'], **{'a%d' % i: i for i in range(n)}))
 
 
+def lists(n):
+    """An attribute that is longer than what is kept in memory."""
+    return make_model([make_node('LabelEncoder', ['x'], ['y'], domain='ai.onnx.ml', keys_int64s=list(range(n)), values_floats=[1.0] * n)], [make_value('x', I64, [4])],
+                      [make_value('y', F32, [4])], domains=[('ai.onnx.ml', 2)])
+
+
+def symbols(n):
+    return make_model([make_node('Relu', ['x0'], ['y'])], [make_value('x%d' % i, F32, ['s%d' % i, 't%d' % i]) for i in range(n)], [make_value('y', F32, [None, None])])
+
+
+def unsupported(n):
+    return make_model([make_node('Frob%d' % i, ['x'], ['d%d' % i]) for i in range(n)], [make_value('x', F32, [4])], [make_value('d0', F32, [4])])
+
+
 def axes(n):
     return one(make_node('Unsqueeze', ['x', 'k'], ['y']), weights=[ints('k', list(range(n)))])
 
@@ -225,7 +239,7 @@ CASES = [
     (claims, [((1 << k,),) for k in (3, 20, 31, 40, 62)] + [((1 << 40, 1 << 40),), ((0, 1 << 62),)]),
     (shapes, [('ConstantOfShape', [1 << k]) for k in (10, 20, 31, 40, 62)] + [('Expand', [1 << k, 2]) for k in (10, 20, 31, 40, 62)]),
     (ranges, [10, 1 << 20, 1 << 31, 1 << 62]), (windows, [(op, k) for op in ('Conv', 'MaxPool', 'AveragePool') for k in (1, 100, 10000, 1 << 30)]),
-    (attributes, [100, 10000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
+    (attributes, [100, 10000]), (lists, [100, 30000]), (symbols, [100, 15000]), (unsupported, [10, 20000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
     (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (carried, [(10, 0), (10, 1), (2000, 1), (10000, 0)]),
     (counting, [10, 1000, 1 << 40]), (grown, [(100, 1), (1000, 1), (10, 2), (1000, 2), (2, 10), (1, 60)]), (joined, [(n, axis) for n in (100, 1000, 3000) for axis in (0, 1)]),
     (rows, [('Neg', 4, (4000000, 2)), ('Softmax', 4, (4000000, 2)), ('MaxPool', 4, (1, 1, 1000000, 2)), ('MaxPool', 100, (1, 16, 16000, 20))]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
