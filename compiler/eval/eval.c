@@ -308,8 +308,9 @@ int eval_run_wrapped(Program *program, unsigned char *const *memory,
     return run_in(program, memory, in, out, NULL, wrap);
 }
 
-int eval_run_watched(Program *program, void *const *in, void *const *out,
-                     const EvalWatch *watch)
+/* In memory of its own. */
+static int run_apart(Program *program, void *const *in, void *const *out,
+                     const EvalWatch *watch, const EvalWrap *wrap)
 {
     Arena *arena = &program->graph->store->scratch;
     const ArenaMark mark = arena_mark(arena);
@@ -320,14 +321,26 @@ int eval_run_watched(Program *program, void *const *in, void *const *out,
             arena, (size_t)program_region_size(program, r) + (size_t)ALIGN);
         memory[r] = area + (ALIGN - (uintptr_t)area % ALIGN) % ALIGN;
     }
-    const int error = run_in(program, memory, in, out, watch, NULL);
+    const int error = run_in(program, memory, in, out, watch, wrap);
     arena_release(arena, mark);
     return error;
 }
 
+int eval_run_watched(Program *program, void *const *in, void *const *out,
+                     const EvalWatch *watch)
+{
+    return run_apart(program, in, out, watch, NULL);
+}
+
+int eval_run_alone(Program *program, void *const *in, void *const *out,
+                   const EvalWrap *wrap)
+{
+    return run_apart(program, in, out, NULL, wrap);
+}
+
 int eval_run(Program *program, void *const *in, void *const *out)
 {
-    return eval_run_watched(program, in, out, NULL);
+    return run_apart(program, in, out, NULL, NULL);
 }
 
 const char *eval_error_text(int error)

@@ -32,6 +32,9 @@ typedef struct EvalWrap {
 /* The same as eval_run_in(), with wrapped steps. */
 int eval_run_wrapped(Program *program, unsigned char *const *memory,
                      void *const *in, void *const *out, const EvalWrap *wrap);
+/* The same in memory of its own. */
+int eval_run_alone(Program *program, void *const *in, void *const *out,
+                   const EvalWrap *wrap);
 /* The same in the caller's memory: an area of 64-aligned bytes for each region, whatever they hold.
  */
 int eval_run_in(Program *program, unsigned char *const *memory, void *const *in,

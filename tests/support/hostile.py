@@ -159,6 +159,14 @@ def loops(trips):
                       [make_tensor('m', I64, [], struct.pack('<q', trips))])
 
 
+def spins(trips):
+    """Turns that leave nothing behind but the last."""
+    body = make_graph_attr('body', [make_node('Identity', ['k'], ['more']), make_node('Add', ['v', 'v'], ['w'])], [make_value('i', I64, []), make_value('k', BOOL, []),
+                           make_value('v', F32, [4])], [make_value('more', BOOL, []), make_value('w', F32, [4])])
+    return make_model([make_node('Loop', ['m', '', 'x'], ['y'], graphs=[body])], [make_value('x', F32, [4])], [make_value('y', F32, [4])],
+                      [make_tensor('m', I64, [], struct.pack('<q', trips))])
+
+
 def carried(n, turn):
     """Values that each turn hands on, to themselves or to the `turn`-th behind them, the first of which decides whether another follows."""
     names = ['v%d' % i for i in range(n)]
@@ -240,7 +248,7 @@ CASES = [
     (shapes, [('ConstantOfShape', [1 << k]) for k in (10, 20, 31, 40, 62)] + [('Expand', [1 << k, 2]) for k in (10, 20, 31, 40, 62)]),
     (ranges, [10, 1 << 20, 1 << 31, 1 << 62]), (windows, [(op, k) for op in ('Conv', 'MaxPool', 'AveragePool') for k in (1, 100, 10000, 1 << 30)]),
     (attributes, [100, 10000]), (lists, [100, 30000]), (symbols, [100, 15000]), (unsupported, [10, 20000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
-    (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (carried, [(10, 0), (10, 1), (2000, 1), (10000, 0)]),
+    (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (spins, [10, 1 << 40]), (carried, [(10, 0), (10, 1), (2000, 1), (10000, 0)]),
     (counting, [10, 1000, 1 << 40]), (grown, [(100, 1), (1000, 1), (10, 2), (1000, 2), (2, 10), (1, 60)]), (joined, [(n, axis) for n in (100, 1000, 3000) for axis in (0, 1)]),
     (rows, [('Neg', 4, (4000000, 2)), ('Softmax', 4, (4000000, 2)), ('MaxPool', 4, (1, 1, 1000000, 2)), ('MaxPool', 100, (1, 16, 16000, 20))]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
     (many_weights, [1000, 4000]), (strides, [50000, 65536, 80000, (65536, 65535), 1 << 20, (1 << 24, 1, 2), (1 << 28, 1, 2)]),
