@@ -15,10 +15,21 @@ enum {
     LIMIT_LISTED = 1 << 20,
     /* Pieces of other constants that one is put together of. */
     LIMIT_PIECES = 8192,
+    /* Elements that constants are computed through, in all, and so many more for each byte of the
+     * model's files; where it would be more, a node stays and runs on the device. Of products so
+     * many count as one. */
+    LIMIT_FOLDED = 1 << 26,
+    LIMIT_FOLDED_OF_BYTE = 128,
+    FOLDED_PRODUCTS = 8,
+    /* Bytes of constants that a model's code needs, and so many more for each byte of its files. */
+    LIMIT_WEIGHTS = 1 << 27,
+    LIMIT_WEIGHTS_OF_BYTE = 64,
     /* Different strings of a model. */
     LIMIT_WORDS = 1 << 20,
     /* Rows that all steps make together: the proof of a plan follows each of them. */
     LIMIT_ROWS = 1 << 24,
+    /* Points of a Fourier transform, whose table is held in memory. */
+    LIMIT_TRANSFORM = 1 << 19,
     /* Bytes of a constant whose values say where a kernel reads: each of them is looked at. */
     LIMIT_TABLE = 1 << 26,
 };

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/size.h"
 #include "eval/box.h"
 #include "eval/chain.h"
@@ -183,6 +184,35 @@ static bool add_nodes(Nodes *nodes, const Nodes *more)
     return true;
 }
 
+/* Elements that a node is computed through. */
+static double work_of(const Chain *chain)
+{
+    double work = 1;
+    int operands = 0;
+    for (int k = 0; k < chain->link->node->n_in; k++)
+        operands += chain->link->node->in[k] != NULL;
+    for (int a = 0; a < chain->rank; a++)
+        work *= (double)chain->dim[a];
+    double through = 1;
+    for (int a = 0; a < MAX_RANK; a++)
+        through *= (double)tiling_depth(chain, 0, a);
+    return work * through / (through > 1 && operands > 1 ? FOLDED_PRODUCTS : 1);
+}
+
+/* Is there time for it? Then it is counted. */
+static bool takes_time(Store *store, Node *node)
+{
+    const ArenaMark mark = arena_mark(store->arena);
+    const Nodes alone = { .n = 1, .node = { node } };
+    const Chain chain = chain_of(store, &alone);
+    const double all = store->folded + work_of(&chain);
+    arena_release(store->arena, mark);
+    if (all > LIMIT_FOLDED + (double)store->input_bytes * LIMIT_FOLDED_OF_BYTE)
+        return false;
+    store->folded = all;
+    return true;
+}
+
 static bool fits_alone(Store *store, const Nodes *nodes)
 {
     const ArenaMark mark = arena_mark(store->arena);
@@ -243,12 +273,18 @@ static bool is_constant(const Node *node)
     return node->n_in > 0;
 }
 
+/* Has it pieces that are small enough, and is there time for them? */
+static bool has_pieces(Store *store, Node *node)
+{
+    const Nodes alone = { .n = 1, .node = { node } };
+    return is_single(node) && is_constant(node) && eval_takes(node) &&
+           fits_alone(store, &alone) && takes_time(store, node);
+}
+
 bool pieces_fold(Node *node)
 {
     Store *store = node->graph->store;
-    Nodes alone = { .n = 1, .node = { node } };
-    if (!is_single(node) || !is_constant(node) || !eval_takes(node) ||
-        !fits_alone(store, &alone))
+    if (!has_pieces(store, node))
         return false;
     Tensor *result = node->out[0];
     const DType stored = stored_type(result->dtype);

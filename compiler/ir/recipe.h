@@ -43,6 +43,8 @@ typedef struct Store {
     uint64_t spill_size;
     Words *words;            /* made on first use */
     VEC(const char *) input; /* paths of the files that were opened */
+    uint64_t input_bytes;    /* of those files in all */
+    double folded;           /* elements that constants are computed through */
     uint64_t bytes_read, bytes_written, bytes_spilled;
     Work work;
 } Store;

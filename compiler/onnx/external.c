@@ -264,6 +264,7 @@ static ExternalFile *find_file(External *x, Loc loc, const char *location)
     f = NEW(x->arena, ExternalFile);
     f->file = open_file(x, loc, location);
     VEC_PUSH(x->arena, &x->store->input, f->file->path);
+    x->store->input_bytes += f->file->size;
     map_put(&x->files, location, f);
     return f;
 }

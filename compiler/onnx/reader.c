@@ -214,7 +214,9 @@ static File *open_model(Arena *arena, Store *store, const char *path)
     if (!strcmp(path, "-"))
         return spool_stdin(arena);
     VEC_PUSH(arena, &store->input, path);
-    return file_open(arena, path, store->mode);
+    File *file = file_open(arena, path, store->mode);
+    store->input_bytes += file->size;
+    return file;
 }
 
 static Reader *reader_open(Arena *arena, Store *store, const char *path,

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/size.h"
 #include "kernels/fft.h"
 #include "kernels/signal.h"
@@ -19,6 +20,9 @@ static Tensor *twiddles(Lower *lower, DType type, int64_t n)
     Store *store = lower->store;
     const double turn = 6.283185307179586476925;
     const int64_t dims[2] = { n, 2 };
+    if (n > LIMIT_TRANSFORM)
+        fail_node(lower->node, STATUS_UNSUPPORTED, NULL,
+                  "a transform of more than %d points", LIMIT_TRANSFORM);
     double *table = NEW_ARRAY(lower->arena, double, 2 * n);
     for (int64_t k = 0; k < n; k++) {
         table[2 * k] = cos(-turn * (double)k / (double)n);

@@ -99,6 +99,7 @@ static void layout(Compile *compile)
                              (WeightsForm)compile->options->weights);
     else
         weights_layout(compile->program, compared);
+    limit_weights(compile);
     program_link(compile->program);
 }
 

@@ -64,9 +64,22 @@ void limit_arena(Compile *compile)
     if (limit && plan->arena_size > *limit)
         fail_arena_limit(compile, *limit);
     if (plan->arena_size > LIMIT_ARENA)
-        fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL,
+        fail_at(STATUS_UNSUPPORTED, diag_now->at, NULL,
                 "an arena of %" PRId64 " bytes: none is larger than %" PRId64,
                 plan->arena_size, LIMIT_ARENA);
+}
+
+/* ---- the weights ---- */
+
+void limit_weights(const Compile *compile)
+{
+    const uint64_t bytes = compile->program->weight_bytes;
+    const uint64_t file = compile->store.input_bytes;
+    if (bytes / LIMIT_WEIGHTS_OF_BYTE >
+        file + LIMIT_WEIGHTS / LIMIT_WEIGHTS_OF_BYTE)
+        fail_at(STATUS_UNSUPPORTED, diag_now->at, NULL,
+                "constants of %" PRIu64 " bytes, of files of %" PRIu64, bytes,
+                file);
 }
 
 /* ---- --max-arena, --max-weights, --max-ram ---- */

@@ -7,6 +7,8 @@
 
 /* Before a plan is sought: there are not too many rows, and no tensor is larger than an arena. */
 void limit_steps(const Program *program);
+/* Once the weights are laid out: files give rise to constants only within reason. */
+void limit_weights(const Compile *compile);
 /* Of a plan: --arena-limit, and what an arena can have at most. */
 void limit_arena(Compile *compile);
 

@@ -144,6 +144,12 @@ def out_of_range():
                       [make_value('y', F32, [1])], [make_tensor('s', I64, [1], struct.pack('<q', 1 << 62))])
 
 
+def many_constants():
+    """A thousand million bytes of them."""
+    return make_model([make_node('ConstantOfShape', ['s'], ['w'], 'wide'), make_node('Bernoulli', ['w'], ['b'], 'draw'), make_node('ReduceMax', ['b'], ['y'], 'max', keepdims=0)],
+                      [make_value('x', F32, [1])], [make_value('y', F32, [])], [make_tensor('s', I64, [1], struct.pack('<q', 1 << 28))])
+
+
 def packed_blocks():
     return make_model([make_node('DepthToSpace', ['x'], ['y'], 'node', blocksize=2)], [make_value('x', 23, [1, 4, 2, 2])], [make_value('y', 23, [1, 1, 4, 4])], [], 13)
 
@@ -232,6 +238,7 @@ MODELS = [
     ('ninth-dimension', ninth_dimension, {69}, ['"wider"', 'more than 8 dimensions']),
     ('ninth-dimension-of-a-scan', lambda: scan_of(8), {69}, ['"turns"', 'more than 8 dimensions']),
     ('size-out-of-range', out_of_range, {65}, ['m.onnx', '"wide"', 'out of range']),
+    ('many-constants', many_constants, {69}, ['m.onnx', 'constants of 10737418']),
     ('packed-blocks', packed_blocks, {69}, ['float4e2m1']),
     ('large-block', lambda: ends('DepthToSpace', ['x'], [], blocksize=(1 << 63) - 1), {65}, ['size']),
     ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['dimension of -9223372036854775808']),

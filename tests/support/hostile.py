@@ -105,6 +105,13 @@ def ranges(last):
                       [make_value('y', I64, [])], [make_tensor(n, I64, [], struct.pack('<q', v)) for n, v in (('a', 0), ('b', last), ('c', 1))])
 
 
+def folded(op, dims, **attrs):
+    """A constant of nothing but a shape, computed through."""
+    ins = ['m', 'm'] if op == 'MatMul' else ['m']
+    return make_model([make_node('ConstantOfShape', ['k'], ['m']), make_node(op, ins, ['f'], **attrs), make_node('ReduceMax', ['f'], ['s'], keepdims=0),
+                       make_node('Add', ['s', 'x'], ['y'])], [make_value('x', F32, [1])], [make_value('y', F32, [1])], [ints('k', dims)])
+
+
 def windows(op, k):
     weights = [make_tensor('w', F32, [1, 1, 1, 1], b'\0' * 4)] if op in ('Conv', 'ConvTranspose') else []
     return one(make_node(op, ['x'] + ['w'] * bool(weights), ['y'], kernel_shape=[k, k] if not weights else [1, 1], pads=[k - 1] * 4, strides=[1, 1], dilations=[k, k]),
@@ -127,6 +134,10 @@ def lists(n):
     """An attribute that is longer than what is kept in memory."""
     return make_model([make_node('LabelEncoder', ['x'], ['y'], domain='ai.onnx.ml', keys_int64s=list(range(n)), values_floats=[1.0] * n)], [make_value('x', I64, [4])],
                       [make_value('y', F32, [4])], domains=[('ai.onnx.ml', 2)])
+
+
+def transforms(n):
+    return one(make_node('DFT', ['x', 'k'], ['y'], axis=1), (1, 4, 1), (1, n, 2), [make_tensor('k', I64, [], struct.pack('<q', n))])
 
 
 def symbols(n):
@@ -247,7 +258,8 @@ CASES = [
     (claims, [((1 << k,),) for k in (3, 20, 31, 40, 62)] + [((1 << 40, 1 << 40),), ((0, 1 << 62),)]),
     (shapes, [('ConstantOfShape', [1 << k]) for k in (10, 20, 31, 40, 62)] + [('Expand', [1 << k, 2]) for k in (10, 20, 31, 40, 62)]),
     (ranges, [10, 1 << 20, 1 << 31, 1 << 62]), (windows, [(op, k) for op in ('Conv', 'MaxPool', 'AveragePool') for k in (1, 100, 10000, 1 << 30)]),
-    (attributes, [100, 10000]), (lists, [100, 30000]), (symbols, [100, 15000]), (unsupported, [10, 20000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
+    (folded, [('ReduceSum', [1 << k]) for k in (20, 28, 29)] + [('MatMul', [1 << k] * 2) for k in (8, 10, 12, 14)] + [('Exp', [1 << 10, 1 << 19])]),
+    (attributes, [100, 10000]), (lists, [100, 30000]), (symbols, [100, 15000]), (transforms, [1 << k for k in (10, 18, 20, 24, 28)]), (unsupported, [10, 20000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
     (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (spins, [10, 1 << 40]), (carried, [(10, 0), (10, 1), (2000, 1), (10000, 0)]),
     (counting, [10, 1000, 1 << 40]), (grown, [(100, 1), (1000, 1), (10, 2), (1000, 2), (2, 10), (1, 60)]), (joined, [(n, axis) for n in (100, 1000, 3000) for axis in (0, 1)]),
     (rows, [('Neg', 4, (4000000, 2)), ('Softmax', 4, (4000000, 2)), ('MaxPool', 4, (1, 1, 1000000, 2)), ('MaxPool', 100, (1, 16, 16000, 20))]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
