@@ -211,10 +211,11 @@ static File *spool_stdin(Arena *arena)
 /* "-" is standard input; any other file is noted by the store. */
 static File *open_model(Arena *arena, Store *store, const char *path)
 {
-    if (!strcmp(path, "-"))
-        return spool_stdin(arena);
-    VEC_PUSH(arena, &store->input, path);
-    File *file = file_open(arena, path, store->mode);
+    const bool named = strcmp(path, "-") != 0;
+    if (named)
+        VEC_PUSH(arena, &store->input, path);
+    File *file =
+        named ? file_open(arena, path, store->mode) : spool_stdin(arena);
     store->input_bytes += file->size;
     return file;
 }

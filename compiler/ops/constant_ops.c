@@ -160,9 +160,7 @@ Recipe *infer_fill(const Node *node)
 static Shape shape_from_ints(const Node *node, int64_t count,
                              const int64_t *dims)
 {
-    if (count > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, count);
     for (int64_t i = 0; i < count; i++)
         if (dims[i] < 0)
             fail_node(node, STATUS_MALFORMED, NULL,

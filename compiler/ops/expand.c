@@ -132,9 +132,7 @@ Tensor *expand_reshape(const Node *at, Tensor *tensor, int rank,
 
 Tensor *expand_unsqueeze(const Node *at, Tensor *tensor, int axis)
 {
-    if (tensor->shape.rank == MAX_RANK)
-        fail_node(at, STATUS_UNSUPPORTED, NULL,
-                  "has a result of more than %d dimensions", MAX_RANK);
+    infer_rank(at, tensor->shape.rank + 1);
     Shape s = { .rank = tensor->shape.rank + 1 };
     for (int i = 0; i < s.rank; i++)
         s.dim[i] = i == axis ? 1 : tensor->shape.dim[i - (i > axis)];

@@ -35,9 +35,7 @@ void infer_gather(Node *node)
     const Shape *k = infer_shape(node, 1);
     const int axis = axis_of(node);
     const int rank = x->rank - 1 + k->rank;
-    if (rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, rank);
     Shape shape = { .rank = rank };
     int64_t *inner = shape.dim + axis + k->rank;
     check_index_type(node, 1);
@@ -188,9 +186,7 @@ void infer_gather_nd(Node *node)
     const int whole = batch + depth;
     const int outer = indices->rank - 1;
     const int rank = outer + in->rank - whole;
-    if (rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, rank);
     Shape shape = { .rank = rank };
     copy_dims(shape.dim, indices->dim, outer);
     copy_dims(shape.dim + outer, in->dim + whole, rank - outer);

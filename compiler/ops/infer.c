@@ -44,14 +44,19 @@ void fail_node(const Node *node, Status status, const char *help,
     fail_at(status, node_loc(node), help, "%s", text);
 }
 
+void infer_rank(const Node *node, int64_t rank)
+{
+    if (rank > MAX_RANK)
+        fail_node(node, STATUS_UNSUPPORTED, NULL,
+                  "its result has more than %d dimensions", MAX_RANK);
+}
+
 void infer_out(Node *node, int i, DType type, Shape s)
 {
     Tensor *o = node_out(node, i);
     if (!o)
         return;
-    if (s.rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, s.rank);
     for (int k = 0; k < s.rank; k++)
         if (s.dim[k] < 0)
             fail_node(node, STATUS_MALFORMED, NULL,

@@ -18,6 +18,8 @@ const int64_t *infer_ints(const Node *node, int i,
 /* The one number that input i is: NULL where it is left out or known only when the model runs; any
  * other count than 1 fails with 65. */
 const int64_t *infer_number(const Node *node, int i);
+/* A result of so many dimensions: more than MAX_RANK fail with 69. */
+void infer_rank(const Node *node, int64_t rank);
 /* The attribute `axis`, made 0 to rank - 1; fails with 65 where it is none of them. */
 int infer_axis(const Node *node, int64_t otherwise, /* where it is left out */
                int rank);

@@ -48,8 +48,9 @@ static bool stable(const Graph *graph, int carried)
     return true;
 }
 
-static Shape shape_of_row(int64_t rows, const Shape *row)
+static Shape shape_of_rows(const Node *node, int64_t rows, const Shape *row)
 {
+    infer_rank(node, row->rank + 1);
     Shape shape = { .rank = row->rank + 1 };
     shape.dim[0] = rows;
     for (int i = 0; i < row->rank; i++)
@@ -71,7 +72,7 @@ static Node *insert(Node *node, const char *op, int count, Tensor *const *in)
 static Tensor *unsqueezed(Node *node, Tensor *tensor)
 {
     Graph *graph = node->graph;
-    const Shape shape = shape_of_row(1, &tensor->shape);
+    const Shape shape = shape_of_rows(node, 1, &tensor->shape);
     Tensor *in[2] = { tensor };
     in[1] = graph_add_ints(graph, NULL, shape.rank, shape.dim);
     Node *reshape = insert(node, "Reshape", 2, in);
@@ -219,7 +220,7 @@ static int results_of(const Node *node)
 static void infer_rows(Node *node, int i, const Tensor *row, int64_t trips,
                        bool varies)
 {
-    Shape shape = shape_of_row(trips, &row->shape);
+    Shape shape = shape_of_rows(node, trips, &row->shape);
     if (!node->out[i])
         return;
     if (varies)
@@ -283,8 +284,8 @@ static Graph *lasting_body(Node *node, const Graph *body, int carried,
 static void check_loop_body(const Node *node, const Graph *body, int carried)
 {
     const size_t values = (size_t)carried;
-    if (carried < 0 || body->input.n != values + 2 ||
-        body->output.n < values + 1 || (size_t)node->n_out > body->output.n - 1)
+    if (body->input.n != values + 2 || body->output.n < values + 1 ||
+        (size_t)node->n_out > body->output.n - 1)
         fail_node(
             node, STATUS_MALFORMED, NULL,
             "its body has another number of inputs or outputs than the node");
@@ -323,9 +324,18 @@ static void infer_lasting(Node *node, const Graph *body, Graph *lasting,
     infer_loop_outputs(node, lasting, trips, node->n_in - 2, !always);
 }
 
+/* The trip count and the condition, which may be left out at the end, have their places. */
+static void make_room(Node *node)
+{
+    Tensor *in[2] = { node_in(node, 0) };
+    if (node->n_in < 2)
+        node_set_inputs(node, 2, in);
+}
+
 void infer_loop(Node *node)
 {
     Graph *body = control_body(node, "body");
+    make_room(node);
     check_loop_body(node, body, node->n_in - 2);
     loop_take_out_constant(node, body);
     const int carried = node->n_in - 2;

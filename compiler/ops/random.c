@@ -53,9 +53,7 @@ static Shape drawn_shape(const Node *node)
     const int64_t *dims = node_ints(node, "shape", &count);
     if (!node_attr(node, "shape"))
         fail_node(node, STATUS_MALFORMED, NULL, "has no attribute shape");
-    if (count > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, count);
     for (int64_t i = 0; i < count; i++)
         if (dims[i] < 0)
             fail_node(node, STATUS_MALFORMED, NULL, "a dimension of %lld",

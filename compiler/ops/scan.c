@@ -130,9 +130,7 @@ void infer_scan(Node *node)
         const Tensor *tensor = turn->output.at[i];
         Shape shape = tensor->shape;
         if (i >= facts.states) {
-            if (shape.rank == MAX_RANK)
-                fail_node(node, STATUS_UNSUPPORTED, NULL,
-                          "its result has more than %d dimensions", MAX_RANK);
+            infer_rank(node, shape.rank + 1);
             const int at = i - facts.states;
             const int axis = output_axis(node, &facts, at, shape.rank + 1);
             shape = with_axis(shape, axis, turns);

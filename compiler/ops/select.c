@@ -28,9 +28,7 @@ void infer_onehot(Node *node)
     const int axis = onehot_axis(node);
     int64_t count;
     const double *depth = tensor_doubles(node->graph, node->in[1], &count);
-    if (k->rank == MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, k->rank + 1);
     const DType type = node->in[2]->dtype;
     Shape shape = { .rank = k->rank + 1 };
     for (int i = 0; i < k->rank; i++)

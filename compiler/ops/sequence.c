@@ -201,9 +201,7 @@ void expand_concat_from_sequence(Node *node)
                   "its parts are known only when the model runs");
     const int rank = sequence->item[0]->shape.rank + stack;
     const int axis = infer_axis(node, 0, rank);
-    if (rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, rank);
     Tensor **part = NEW_ARRAY(node->graph->arena, Tensor *, sequence->n);
     for (int64_t i = 0; i < sequence->n; i++)
         part[i] = stack ? expand_unsqueeze(node, sequence->item[i], axis)

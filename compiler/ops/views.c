@@ -79,9 +79,7 @@ void infer_reshape(Node *node)
         infer_reshape_value(node, in);
         return;
     }
-    if (rank > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, rank);
     Shape shape = { .rank = (int)rank };
     const int64_t elements = shape_count(in);
     for (int i = 0; i < rank; i++)
@@ -284,9 +282,7 @@ void infer_unsqueeze(Node *node)
     }
     if (!node_in(node, 1))
         node_ints(node, "axes", &count);
-    if (in->rank + count > MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, in->rank + count);
     Shape shape = { .rank = in->rank + (int)count };
     axes_of(node, shape.rank, marked, &given);
     for (int i = 0, k = 0; i < shape.rank; i++)

@@ -13,7 +13,7 @@ import onnx
 import tap
 from onnx import make_attr, make_model, make_node, make_tensor, make_value, put
 
-F32, I64, F16 = 1, 7, 10
+F32, I64, BOOL, F16 = 1, 7, 9, 10
 
 
 def floats(name, dims, n):
@@ -150,6 +150,14 @@ def many_constants():
                       [make_value('x', F32, [1])], [make_value('y', F32, [])], [make_tensor('s', I64, [1], struct.pack('<q', 1 << 28))])
 
 
+def loop_of(rank):
+    """The same of a Loop."""
+    body = onnx.make_graph_attr('body', [make_node('Identity', ['c'], ['d']), make_node('Neg', ['w'], ['u'])],
+                                [make_value('i', I64, []), make_value('c', BOOL, [])], [make_value('d', BOOL, []), make_value('u', F32, [1] * rank)])
+    return make_model([make_node('Loop', ['n', ''], ['y'], 'turns', graphs=[body])], [make_value('w', F32, [1] * rank)],
+                      [put(1, 'y') + put(2, put(1, put(1, F32)))], [make_tensor('n', I64, [], struct.pack('<q', 3))])
+
+
 def packed_blocks():
     return make_model([make_node('DepthToSpace', ['x'], ['y'], 'node', blocksize=2)], [make_value('x', 23, [1, 4, 2, 2])], [make_value('y', 23, [1, 1, 4, 4])], [], 13)
 
@@ -239,6 +247,7 @@ MODELS = [
     ('ninth-dimension-of-a-scan', lambda: scan_of(8), {69}, ['"turns"', 'more than 8 dimensions']),
     ('size-out-of-range', out_of_range, {65}, ['m.onnx', '"wide"', 'out of range']),
     ('many-constants', many_constants, {69}, ['m.onnx', 'constants of 10737418']),
+    ('ninth-dimension-of-a-loop', lambda: loop_of(8), {69}, ['"turns"', 'more than 8 dimensions']),
     ('packed-blocks', packed_blocks, {69}, ['float4e2m1']),
     ('large-block', lambda: ends('DepthToSpace', ['x'], [], blocksize=(1 << 63) - 1), {65}, ['size']),
     ('least-crop', lambda: ends('CenterCropPad', ['x', 's'], [least('s')], axes=[0]), {65}, ['dimension of -9223372036854775808']),

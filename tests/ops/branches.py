@@ -126,6 +126,12 @@ def rows_by_turn(n):
         floats('y', [n, 2], flat(X4[:n])), floats('sum', [2], [sum(row[k] for row in X4[:n]) for k in range(2)])]
 
 
+def no_condition(left_out):
+    """A Loop that names nothing but its trip count, with the condition left out in either way."""
+    body = [make_node('Identity', ['c'], ['c1']), make_node('Gather', ['x', 'i'], ['r'])]
+    return looped(body, ['three'] + left_out, [], results=(('y', 2),)), [floats('x', [4, 2], flat(X4))], [floats('y', [3, 2], flat(X4[:3]))]
+
+
 def least_of_counts(n):
     """No more turns than three, whatever the caller says."""
     body = [make_node('Identity', ['c'], ['c1']), make_node('Cast', ['i'], ['f'], to=F32), make_node('ReduceMax', ['x'], ['m'], axes=[0], keepdims=0),
@@ -209,6 +215,9 @@ def main():
         for n in (0, 1, 4) if case is rows_by_turn else (0, 2, 9):
             bad = judge(o.inlay, case(n))
             t.ok('%s, %d turns' % (case.__name__, n), not bad, bad)
+    for left_out in ([], ['']):
+        bad = judge(o.inlay, no_condition(left_out))
+        t.ok('a trip count and %d names behind it' % len(left_out), not bad, bad)
     bad = judge(o.inlay, rows_by_turn(5))
     t.ok('a turn that reads beyond the rows ends the run', bad.startswith('status 1') and 'ended with code' in bad, bad)
     for least in (-1, 4, 9):

@@ -192,9 +192,7 @@ void expand_one_hot_encoder(Node *node)
     Recipe *categories = categories_of(node);
     const DType type = recipe_dtype(categories);
     Shape s = *infer_shape(node, 0);
-    if (s.rank == MAX_RANK)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "its result has more than %d dimensions", MAX_RANK);
+    infer_rank(node, s.rank + 1);
     s.dim[s.rank++] = 1;
     Tensor *x = expand_cast(node, node->in[0], type);
     x = expand_reshape(node, x, s.rank, s.dim);
