@@ -2,10 +2,10 @@
  * Nodes: operands by name, made into tensors of the frame's graph. Each value is
  * made once. Only a Constant may be defined again, and the last one counts, as in
  * ONNX Runtime: there are tools that change a model's constants that way. */
-#include "base/diag.h"
-
 #include <string.h>
 
+#include "base/diag.h"
+#include "base/limits.h"
 #include "onnx/read.h"
 
 void node_enter(Reader *reader, const WireEvent *event)
@@ -147,6 +147,9 @@ void node_leave(Reader *reader, const WireEvent *event)
                 reader->wire.help, "a node without an operator type");
     if (!strcmp(draft->domain, "ai.onnx"))
         draft->domain = "";
+    if (draft->in.n > LIMIT_OPERANDS || draft->out.n > LIMIT_OPERANDS)
+        fail_at(STATUS_UNSUPPORTED, draft_loc(reader, draft), NULL,
+                "has more than %d inputs or outputs", LIMIT_OPERANDS);
     if (!redefine_constant(reader, draft)) {
         check_outputs(reader, draft);
         add_node(reader, frame->graph, draft);

@@ -358,14 +358,19 @@ static void rewrite(const Scatters *scatters)
 void pass_boxes(Graph *graph)
 {
     const int ids = graph_root(graph)->next_id;
+    Arena *scratch = &graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
     const Scatters scatters = {
         .graph = graph,
         .ids = ids,
-        .box = NEW_ARRAY(graph->arena, const Ranges *, ids),
+        .box = NEW_ARRAY(scratch, const Ranges *, ids),
     };
-    if (!find_boxes(&scatters))
+    const bool found = find_boxes(&scatters);
+    if (found)
+        rewrite(&scatters);
+    arena_release(scratch, mark);
+    if (!found)
         return;
-    rewrite(&scatters);
     graph_sort(graph);
     pass_dead(graph);
 }

@@ -163,6 +163,11 @@ def einsum(n):
     return one(make_node('Einsum', ['x'] * n, ['y'], equation=','.join(['ab'] * n) + '->ab'))
 
 
+def operands(op, n):
+    more = {'axis': 0} if op == 'Concat' else {}
+    return one(make_node(op, ['x'] * n, ['y'], **more), (4,), (None,))
+
+
 def loops(trips):
     body = make_graph_attr('body', [make_node('Identity', ['k'], ['more']), make_node('Add', ['v', 'v'], ['w'])], [make_value('i', I64, []), make_value('k', BOOL, []),
                            make_value('v', F32, [4])], [make_value('more', BOOL, []), make_value('w', F32, [4]), make_value('w', F32, [4])])
@@ -260,7 +265,7 @@ CASES = [
     (ranges, [10, 1 << 20, 1 << 31, 1 << 62]), (windows, [(op, k) for op in ('Conv', 'MaxPool', 'AveragePool') for k in (1, 100, 10000, 1 << 30)]),
     (folded, [('ReduceSum', [1 << k]) for k in (20, 28, 29)] + [('MatMul', [1 << k] * 2) for k in (8, 10, 12, 14)] + [('Exp', [1 << 10, 1 << 19])]),
     (attributes, [100, 10000]), (lists, [100, 30000]), (symbols, [100, 15000]), (transforms, [1 << k for k in (10, 18, 20, 24, 28)]), (unsupported, [10, 20000]), (axes, [1, 8, 1000, 100000]), (trees, [(1, 1), (1, 1000), (1000, 100), (1 << 20, 1), (1 << 30, 1), (1 << 31, 1), (1, 5000)]),
-    (einsum, [2, 20, 1000]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (spins, [10, 1 << 40]), (carried, [(10, 0), (10, 1), (2000, 1), (10000, 0)]),
+    (einsum, [2, 20, 1000]), (operands, [(op, n) for op in ('Sum', 'Max', 'Concat') for n in (1000, 8192, 300000)]), (loops, [1, 10, 1000, 1 << 20, 1 << 31, 1 << 62]), (spins, [10, 1 << 40]), (carried, [(10, 0), (10, 1), (2000, 1), (10000, 0)]),
     (counting, [10, 1000, 1 << 40]), (grown, [(100, 1), (1000, 1), (10, 2), (1000, 2), (2, 10), (1, 60)]), (joined, [(n, axis) for n in (100, 1000, 3000) for axis in (0, 1)]),
     (rows, [('Neg', 4, (4000000, 2)), ('Softmax', 4, (4000000, 2)), ('MaxPool', 4, (1, 1, 1000000, 2)), ('MaxPool', 100, (1, 16, 16000, 20))]), (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
     (many_weights, [1000, 4000]), (strides, [50000, 65536, 80000, (65536, 65535), 1 << 20, (1 << 24, 1, 2), (1 << 28, 1, 2)]),
