@@ -2,20 +2,15 @@
  * Each step takes its work from what is left before it runs. */
 #include "eval/counted.h"
 
-#include "eval/eval.h"
+#include "base/size.h"
 
 /* What the call of a step costs besides, in bytes. */
 enum { CALL_WORK = 64 };
 
-typedef struct Budget {
-    const Program *program;
-    int64_t left;
-} Budget;
-
 /* A step that is counted, and what all of its units cost. */
 typedef struct Counted {
     const inlay_step *step;
-    Budget *budget;
+    EvalBudget *budget;
     int64_t work;
 } Counted;
 
@@ -31,17 +26,31 @@ static int run_counted(void *const *base, const inlay_step *step, int32_t r0,
     return counted->step->run(base, counted->step, r0, r1);
 }
 
+/* Of all units, once. */
 static int64_t work_of(const Step *step)
 {
     const Operand *made = step->operand;
     const bool writes = step->n_operand && made->tensor;
-    return step->macs + (writes ? tensor_bytes(made->tensor) : 0);
+    const int64_t macs = step->macs / i64_max(step->turns, 1);
+    return macs + (writes ? tensor_bytes(made->tensor) : 0);
 }
 
-static void count_steps(void *context, Arena *arena, inlay_model *model,
-                        int32_t base)
+int64_t eval_work(const Program *program)
 {
-    Budget *budget = context;
+    int64_t work = 0;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        const int64_t calls = i64_mul(step->units, CALL_WORK);
+        const int64_t once = i64_add(work_of(step), calls);
+        work = i64_add(work, i64_mul(once, i64_max(step->turns, 1)));
+    }
+    return work;
+}
+
+void eval_count_steps(void *context, Arena *arena, inlay_model *model,
+                      int32_t base)
+{
+    EvalBudget *budget = context;
     const size_t steps = budget->program->step.n;
     inlay_step *step = NEW_ARRAY(arena, inlay_step, steps + 1);
     Counted *counted = NEW_ARRAY(arena, Counted, steps + 1);
@@ -62,7 +71,7 @@ static void count_steps(void *context, Arena *arena, inlay_model *model,
 int eval_run_within(Program *program, void *const *in, void *const *out,
                     int64_t work)
 {
-    Budget budget = { .program = program, .left = work };
-    const EvalWrap wrap = { .wrap = count_steps, .context = &budget };
+    EvalBudget budget = { .program = program, .left = work };
+    const EvalWrap wrap = { .wrap = eval_count_steps, .context = &budget };
     return eval_run_alone(program, in, out, &wrap);
 }

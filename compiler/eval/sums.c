@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/eval.h"
+#include "eval/counted.h"
 
 /* ---- what is summed up ---- */
 
@@ -184,13 +184,15 @@ typedef struct Summing {
     const SumTable *table;
     Measured *measured;
     uint32_t *word;
+    int64_t work; /* that a run may take */
 } Summing;
 
-/* The model's steps, each with its words. */
+/* The model's steps, each with its words, as long as there is work left. */
 static void sum_up(void *context, Arena *arena, inlay_model *model,
                    int32_t words)
 {
     const Summing *summing = context;
+    EvalBudget *budget = NEW(arena, EvalBudget);
     const size_t steps = summing->program->step.n;
     inlay_step *step = NEW_ARRAY(arena, inlay_step, steps + 1);
     for (size_t i = 0; i < steps; i++) {
@@ -208,6 +210,8 @@ static void sum_up(void *context, Arena *arena, inlay_model *model,
         step[i].params = summing->measured + i;
     }
     model->step = step;
+    *budget = (EvalBudget){ summing->program, summing->work };
+    eval_count_steps(budget, arena, model, words);
 }
 
 static unsigned char **memory_with(Arena *arena, const Program *program,
@@ -263,7 +267,7 @@ static void take_words(const Summing *summing, StepSum *sum)
     }
 }
 
-int sums_run(Program *program, SumTable *table, void *const *in,
+int sums_run(Program *program, SumTable *table, int64_t work, void *const *in,
              void *const *out, StepSum *sum)
 {
     Arena *arena = &program->graph->store->scratch;
@@ -273,6 +277,7 @@ int sums_run(Program *program, SumTable *table, void *const *in,
         .table = table,
         .measured = NEW_ARRAY(arena, Measured, steps + 1),
         .word = NEW_ARRAY(arena, uint32_t, steps + 1),
+        .work = work,
     };
     int error = run_once(&summing, program, 0xa5, in, out);
     const uint32_t *first = summing.word;

@@ -18,8 +18,9 @@ typedef struct SumTable {
 SumTable *sums_tables(Arena *arena, const Program *program);
 
 /* Runs the program twice, in memory that held other bytes before: what differs then is no longer in
- * the tables. sum[i] becomes the word of step i. 0 or INLAY_E_... */
-int sums_run(Program *program, SumTable *table, void *const *in,
+ * the tables. sum[i] becomes the word of step i. 0 or INLAY_E_..., as where a run takes more work
+ * than that (eval/counted.h). */
+int sums_run(Program *program, SumTable *table, int64_t work, void *const *in,
              void *const *out, StepSum *sum);
 
 #endif

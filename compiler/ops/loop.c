@@ -487,6 +487,7 @@ static void count_macs(const Lower *lower, const Node *node, int32_t first)
     for (size_t i = (size_t)first; i < lower->program->step.n; i++) {
         Step *step = lower->program->step.at[i];
         step->macs = i64_mul(step->macs, turns[0]);
+        step->turns = i64_mul(i64_max(step->turns, 1), turns[0]);
     }
 }
 

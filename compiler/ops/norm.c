@@ -293,6 +293,7 @@ void lower_lrn(Lower *lower, Node *node)
     const bool by_row = node->channels_last && rank >= 3;
     const inlay_lrn_params params = lrn_params(node, by_row);
     Step *step = lower_typed_step(lower, "lrn", &params);
+    step->macs = i64_mul(tensor_count(node->out[0]), size);
     Operand *y = step_result(step, 0);
     if (by_row)
         operand_image(y);

@@ -10,8 +10,10 @@ import re
 import struct
 
 import host
+import onnx
 import tap
 import trial
+from onnx import make_node, make_value
 
 # Plans and forms whose code differs.
 PLANS = [[], ['--plan=simple', '--threads=2'], ['--slices', '--weights=incbin']]
@@ -145,6 +147,30 @@ def refused(t, b, model):
     t.ok('a manifest without words', status == 78 and '--emit=selftest' in said, said)
 
 
+def product_by_turns(work, turns, size=200):
+    """A Loop whose turns each multiply by the same matrix."""
+    f32, i64, yes_no = 1, 7, 9
+    body = onnx.make_graph_attr('body', [make_node('Identity', ['k'], ['more']), make_node('MatMul', ['v', 'm'], ['w'])],
+                                [make_value('i', i64, []), make_value('k', yes_no, []), make_value('v', f32, [2, size])],
+                                [make_value('more', yes_no, []), make_value('w', f32, [2, size])])
+    weights = [onnx.make_tensor('n', i64, [], struct.pack('<q', turns)), onnx.make_tensor('m', f32, [size, size], struct.pack('<f', 1 / size) * size * size)]
+    path = os.path.join(work, 'turns.onnx')
+    with open(path, 'wb') as f:
+        f.write(onnx.make_model([make_node('Loop', ['n', '', 'x'], ['y'], graphs=[body])], [make_value('x', f32, [2, size])], [make_value('y', f32, [2, size])], weights))
+    return path
+
+
+def loops(t, b):
+    """A few turns are run when compiling, turns without end are not."""
+    right(t, b, '100 turns', product_by_turns(b.work, 100))
+    endless = product_by_turns(b.work, 1 << 40)
+    _, (status, said) = b.compile(endless, '--emit=selftest')
+    t.ok('turns without end: no words', status == 78 and 'turn too often' in said, said)
+    for turns, known in ((100, True), (1 << 40, False)):
+        out, (status, said) = b.compile(product_by_turns(b.work, turns))
+        t.ok('%d turns: an example %s results' % (turns, 'with' if known else 'without'), not status and os.path.exists(os.path.join(out, 'src', 'm_golden.h')) == known, said)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
@@ -162,6 +188,7 @@ def main():
         free(t, b, digits)
         forms_of_words(t, b, digits)
         refused(t, b, digits)
+        loops(t, b)
     t.done()
 
 
