@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "kernels/tile_narrow.h"
+#include "ops/nest.h"
 
 static int64_t up4(int64_t n)
 {
@@ -318,7 +319,9 @@ static Recipe *deconv_section(Store *store, const Recipe *w,
     Recipe *recipe = cut_section(store, w, 2, section);
     const int64_t *d = recipe_dims(recipe);
     const int64_t block = d[2] / width;
-    const int64_t cut[8] = { d[0], d[1], block, width, d[3], d[4], d[5], d[6] };
+    const int64_t cut[8] = {
+        d[0], d[1], block, width, d[3], d[4], d[5], d[6],
+    };
     recipe = recipe_reshape(store, recipe, 8, cut);
     recipe = recipe_transpose(store, recipe, perm);
     return recipe_matrix(store, recipe, rows);
@@ -422,21 +425,82 @@ static Recipe *pack_deconv(Lower *lower, const Recipe *w, int64_t groups,
     return deconv_plane(lower, image, phases + 1);
 }
 
-/* Taps that a phase lacks are stored as zeros: only without scales these stay zero. */
+/* w [groups * IC][OC][taps...] -> [groups * OC][IC][taps], as a Conv has them. */
+static Recipe *as_conv(Store *store, const Recipe *w, int64_t groups)
+{
+    static const int perm[4] = { 0, 2, 1, 3 };
+    const Shape shape = shape_of(recipe_rank(w), recipe_dims(w));
+    const int64_t ic = shape.dim[0] / groups;
+    const int64_t oc = shape.dim[1];
+    const int64_t taps = shape_product(&shape, 2, shape.rank);
+    const int64_t cut[4] = { groups, ic, oc, taps };
+    const int64_t dims[3] = { i64_mul(groups, oc), ic, taps };
+    Recipe *apart = recipe_reshape(store, w, 4, cut);
+    Recipe *turned = recipe_transpose(store, apart, perm);
+    return recipe_reshape(store, turned, 3, dims);
+}
+
+/* Taps that a phase lacks are stored as zeros: with zero points these do not stay zero. */
+static bool zeros_stay(const Narrow *narrow, const DeconvTaps *taps)
+{
+    if (!narrow->zero && narrow->middle == 0.0f)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (taps->all[i] % taps->phases[i])
+            return false;
+    return true;
+}
+
+static bool all_zero(Store *store, const Recipe *numbers)
+{
+    const ArenaMark mark = arena_mark(&store->scratch);
+    const uint8_t *byte = recipe_values(store, &store->scratch, numbers);
+    bool zero = true;
+    for (int64_t i = 0; i < recipe_bytes(numbers); i++)
+        zero &= byte[i] == 0;
+    arena_release(&store->scratch, mark);
+    return zero;
+}
+
+/* The scales of each channel, which serve all phases; false: they are not of that form. */
+static bool deconv_scales(Lower *lower, const Narrow *narrow, int64_t groups,
+                          const DeconvTaps *taps, Weights *weights)
+{
+    Scales scales;
+    Store *store = lower->store;
+    Narrow conv = *narrow;
+    if (recipe_rank(narrow->values) >= 5)
+        return false;
+    conv.values = as_conv(store, narrow->values, groups);
+    conv.scale = as_conv(store, narrow->scale, groups);
+    if (narrow->zero)
+        conv.zero = as_conv(store, narrow->zero, groups);
+    if (!find_scales(store, &conv, &scales))
+        return false;
+    const int64_t blocks = recipe_dims(scales.scale)[1];
+    if (blocks != 1)
+        return false;
+    if (conv.zero && all_zero(store, scales.zero))
+        conv.zero = NULL;
+    return zeros_stay(&conv, taps) &&
+           pack_scales(lower, &conv, groups, weights);
+}
+
 Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
                             const DeconvTaps *taps)
 {
     Narrow narrow;
-    if (!find_narrow(lower, w, &narrow) || narrow.scale) {
+    Weights weights = { .width = lower->pack_width };
+    if (!find_narrow(lower, w, &narrow) ||
+        (narrow.scale &&
+         !deconv_scales(lower, &narrow, groups, taps, &weights))) {
         Recipe *wide = pack_deconv(lower, w, groups, taps);
         return wide_weights(lower, wide);
     }
     Recipe *packed = pack_deconv(lower, narrow.values, groups, taps);
-    return (Weights){
-        .type = recipe_dtype(narrow.values),
-        .values = lower_constant(lower, packed),
-        .width = lower->pack_width,
-    };
+    weights.type = recipe_dtype(narrow.values);
+    weights.values = lower_constant(lower, packed);
+    return weights;
 }
 
 Weights pack_matrix(Lower *lower, const Recipe *w, bool transposed, float alpha)

@@ -7,6 +7,7 @@ rarely; no step computes in float but for those that are named.
 import argparse
 import os
 import random
+import re
 import struct
 
 import host
@@ -354,6 +355,8 @@ CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
+# Weights may be narrow where the arithmetic is not.
+FLOAT = re.compile('_f32|^deconv_')
 NO_TABLES = (conv_relu, conv_clip, conv_bounds)
 # Kernels that take images as a whole, where others go row by row.
 WHOLE = {whole_pool: 'qavgpool', permuted: 'gather'}
@@ -382,7 +385,7 @@ def steps_of(inlay, work, model):
 
 def floats_of(steps):
     """Operators of the steps that compute in float."""
-    return {s['op'] for s in steps if '_f32' in s['kernel'] and not s['kernel'].startswith(BETWEEN)}
+    return {s['op'] for s in steps if FLOAT.search(s['kernel']) and not s['kernel'].startswith(BETWEEN)}
 
 
 def check(inlay, case, floats, kind, seed):
