@@ -125,20 +125,20 @@ void diag_work(Loc loc)
         diag_now->at = loc;
 }
 
-static Loc at_work(void)
+Loc diag_place(void)
 {
     return diag_now && diag_now->at.file ? diag_now->at : LOC_NONE;
 }
 
 void fail_memory(uint64_t bytes, const char *why)
 {
-    fail_at(STATUS_MEMORY, at_work(), NULL,
+    fail_at(STATUS_MEMORY, diag_place(), NULL,
             "cannot allocate %" PRIu64 " bytes: %s", bytes, why);
 }
 
 void fail_overflow(void)
 {
-    fail_at(STATUS_MALFORMED, at_work(),
+    fail_at(STATUS_MALFORMED, diag_place(),
             "check the dimensions and attributes of the model",
             "a size computed from the model is out of range");
 }

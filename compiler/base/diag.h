@@ -55,6 +55,8 @@ extern _Thread_local Diag *diag_now;
 
 /* What is worked at from here on: failures that know no place of their own name it. */
 void diag_work(Loc loc);
+/* That, or LOC_NONE. */
+Loc diag_place(void);
 
 /* Runs body(context); 0 or the status of the failure that ended it. Frames may nest. */
 Status protect(Diag *diag, void (*body)(void *), void *context);

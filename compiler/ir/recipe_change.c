@@ -28,7 +28,7 @@ Recipe *recipe_cast(Store *store, const Recipe *recipe, DType type)
     if (!recipe_count(recipe))
         return recipe_memory(store, type, recipe->rank, recipe->dim, "");
     if (!convert_possible(recipe_dtype(recipe), type))
-        fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL,
+        fail_at(STATUS_UNSUPPORTED, diag_place(), NULL,
                 "a constant of %s does not become %s",
                 dtype_name(recipe_dtype(recipe)), dtype_name(type));
     /* Zero bits are zero in all types but this one. */

@@ -64,7 +64,7 @@ void limit_arena(Compile *compile)
     if (limit && plan->arena_size > *limit)
         fail_arena_limit(compile, *limit);
     if (plan->arena_size > LIMIT_ARENA)
-        fail_at(STATUS_UNSUPPORTED, diag_now->at, NULL,
+        fail_at(STATUS_UNSUPPORTED, diag_place(), NULL,
                 "an arena of %" PRId64 " bytes: none is larger than %" PRId64,
                 plan->arena_size, LIMIT_ARENA);
 }
@@ -77,7 +77,7 @@ void limit_weights(const Compile *compile)
     const uint64_t file = compile->store.input_bytes;
     if (bytes / LIMIT_WEIGHTS_OF_BYTE >
         file + LIMIT_WEIGHTS / LIMIT_WEIGHTS_OF_BYTE)
-        fail_at(STATUS_UNSUPPORTED, diag_now->at, NULL,
+        fail_at(STATUS_UNSUPPORTED, diag_place(), NULL,
                 "constants of %" PRIu64 " bytes, of files of %" PRIu64, bytes,
                 file);
 }

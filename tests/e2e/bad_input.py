@@ -100,6 +100,10 @@ def complex_cast():
     return make_model([make_node('CastLike', ['x', 'z'], ['y'], 'cast')], [make_value('x', 2, [2]), make_value('z', 15, [2])], [make_value('y', 15, [2])], opset=19)
 
 
+def complex_constant():
+    return make_model([make_node('Cast', ['z'], ['y'], 'cast', to=F32)], [], [make_value('y', F32, [2])], [make_tensor('z', 15, [2], bytes(32))])
+
+
 def complex_scales():
     """Found by a mutant: complex numbers were read as reals."""
     return make_model([make_node('Resize', ['x', '', 's'], ['y'], 'resize')], [make_value('x', F32, [1, 1, 2, 2])], [make_value('y', F32, [1, 1, 2, 2])],
@@ -242,6 +246,7 @@ MODELS = [
     ('negative-grid', negative_grid, {65}, ['-2']),
     ('long-unpool', long_unpool, {65}, ['output_shape']),
     ('complex-cast', complex_cast, {69}, ['complex128']),
+    ('complex-constant', complex_constant, {69}, ['m.onnx', '"cast"', 'complex128']),
     ('complex-scales', complex_scales, {65, 69}, ['resize']),
     ('ninth-dimension', ninth_dimension, {69}, ['"wider"', 'more than 8 dimensions']),
     ('ninth-dimension-of-a-scan', lambda: scan_of(8), {69}, ['"turns"', 'more than 8 dimensions']),
