@@ -23,7 +23,7 @@ MAIN = r'''/* Loads inN, runs the model in an arena full of rubbish between guar
 #include <stdlib.h>
 #include <string.h>
 %(headers)s
-static void *taken[1000];       /* so that none counts as a leak */
+static void *volatile taken[1000];       /* so that none counts as a leak */
 static size_t n_taken;
 
 static void *take(size_t n)
