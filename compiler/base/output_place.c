@@ -10,11 +10,17 @@
 
 #include "base/output_parts.h"
 
-/* Keeps the file that is to be replaced: a second link, or where there are none a rename. */
-static void save_old(Output *output, Entry *e)
+/* The name among the new files of one that was there before. */
+static void name_saved(Output *output, Entry *e)
 {
     e->saved =
         arena_printf(output->arena, ".old-%zu", (size_t)(e - output->entry.at));
+}
+
+/* Keeps the file that is to be replaced: a second link, or where there are none a rename. */
+static void save_old(Output *output, Entry *e)
+{
+    name_saved(output, e);
     if (io_calls()->linkat(output->target, e->name, output->build, e->saved,
                            0) &&
         io_calls()->renameat(output->target, e->name, output->build, e->saved))
@@ -64,14 +70,17 @@ static void place_folder(Output *output, Entry *entry)
     entry->state = UNCHANGED;
 }
 
-/* A file of an earlier compile goes. */
+/* A file of an earlier compile goes, by a rename: where files can be removed no more, those that
+ * were put in place could not be taken back either. */
 static void take_away(Output *output, const Written *former)
 {
     VEC_PUSH(output->arena, &output->entry,
              ((Entry){ .name = former->name, .gone = true }));
     Entry *e = output->entry.at + output->entry.n - 1;
-    save_old(output, e);
-    if (io_calls()->unlinkat(output->target, e->name, 0) && errno != ENOENT)
+    name_saved(output, e);
+    if (!io_calls()->renameat(output->target, e->name, output->build, e->saved))
+        e->state = SAVED;
+    else if (errno != ENOENT)
         output_fail(output_shown(output, e->name), NULL);
 }
 

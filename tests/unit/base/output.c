@@ -379,9 +379,10 @@ static void renew(void *context)
     output_text(m->out, "src/a.bin", "hello", 5);
     output_text(m->out, "b.txt", "bee", 3);
     output_text(m->out, "m.json", "{\"new\"}", 7);
-    for (size_t i = 0; i < 3; i++)
+    output_text(m->out, "src/b.bin", "new", 3);
+    for (size_t i = 0; i < 4; i++)
         assert_true(output_written(m->out, i, &written));
-    assert_false(output_written(m->out, 3, &written));
+    assert_false(output_written(m->out, 4, &written));
     for (const Written *w = m->former; w->name; w++)
         output_forget(m->out, w);
     output_commit(m->out);
@@ -401,7 +402,8 @@ static void past(bool others)
     }
 }
 
-static void renew_with(bool others, Call call, int after, int error,
+/* on: from then on. */
+static void renew_with(bool others, Call call, int after, int error, bool on,
                        const Written *former)
 {
     char before[512];
@@ -410,10 +412,11 @@ static void renew_with(bool others, Call call, int after, int error,
              "out/;b.txt=bee;m.json={\"old\"};%ssrc/;a.bin=old;gone.h=gone;",
              others ? "own/;x=x;" : "");
     snprintf(behind, sizeof behind,
-             "out/;b.txt=bee;m.json={\"new\"};%ssrc/;a.bin=hello;",
+             "out/;b.txt=bee;m.json={\"new\"};%ssrc/;a.bin=hello;b.bin=new;",
              others ? "own/;x=x;" : "");
     Make m = { .former = former };
     inject(call, after, error);
+    fault.on = on;
     const Status status = run(renew, &m);
     output_abort(m.out);
     heal();
@@ -448,13 +451,34 @@ static void every_call_fails_in_every_way(void **state)
             for (int i = 0; i < 5; i++)
                 for (int after = 0; after < 60; after++) {
                     past(others);
-                    renew_with(others, call, after, errors[i], former);
+                    renew_with(others, call, after, errors[i], false, former);
                     const bool untouched = fault.left[call] >= 0;
                     folder_remove(AT_FDCWD, "out");
                     if (untouched)
                         break;
                 }
     assert_int_equal(open_descriptors(), before);
+    remove_scratch(path);
+}
+
+/* What was put in place is taken back where a kind of call has begun to fail for good. */
+static void calls_fail_from_then_on(void **state)
+{
+    (void)state;
+    static const Call calls[] = { CALL_RENAME, CALL_UNLINK, CALL_LINK };
+    const Written former[] = { written_in("other", "src/gone.h", "gone"),
+                               { 0 } };
+    char *path = scratch();
+    for (int others = 0; others < 2; others++)
+        for (int i = 0; i < 3; i++)
+            for (int after = 0; after < 60; after++) {
+                past(others);
+                renew_with(others, calls[i], after, EIO, true, former);
+                const bool untouched = fault.left[calls[i]] > 0;
+                folder_remove(AT_FDCWD, "out");
+                if (untouched)
+                    break;
+            }
     remove_scratch(path);
 }
 
@@ -1038,6 +1062,7 @@ int main(void)
         cmocka_unit_test(what_the_dead_left_is_swept),
         cmocka_unit_test(signals_remove_what_is_half_done),
         cmocka_unit_test(every_call_fails_in_every_way),
+        cmocka_unit_test(calls_fail_from_then_on),
         cmocka_unit_test(folders_are_listed),
         cmocka_unit_test(names_that_are_hidden),
         cmocka_unit_test(sweeping_is_careful),
