@@ -12,7 +12,7 @@ enum {
     LIMIT_EXPANDED = 16384,
     LIMIT_EXPANDED_OF_NODE = 4,
     /* Inputs of a node, or outputs. */
-    LIMIT_OPERANDS = 8192,
+    LIMIT_OPERANDS = 16384,
     /* Items of all lists that a model's sequences are; each operator makes a list of its own. */
     LIMIT_LISTED = 1 << 20,
     /* Pieces of other constants that one is put together of. */
