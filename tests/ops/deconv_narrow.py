@@ -5,6 +5,7 @@ strides leave of the taps, and the answers are those of weights stored as float3
     deconv_narrow.py --inlay INLAY [--count N] [--seed S]"""
 import argparse
 import json
+import math
 import os
 import random
 import struct
@@ -15,21 +16,6 @@ import tap
 
 F32 = onnx.CODES['float32']
 BITS = {'int8': 8, 'uint8': 8, 'int4': 4}
-
-
-def product(dims):
-    n = 1
-    for d in dims:
-        n *= d
-    return n
-
-
-def packed(values, bits):
-    """As ONNX packs them, the first in the lowest bits."""
-    raw = bytearray((len(values) * bits + 7) // 8)
-    for i, v in enumerate(values):
-        raw[i * bits // 8] |= (v & (1 << bits) - 1) << i * bits % 8
-    return bytes(raw)
 
 
 class Case:
@@ -45,13 +31,13 @@ class Case:
         channels = group == 1 and rnd.random() < .6
         scales = oc if channels else 1
         dims, bits = [ic, oc] + k, BITS[kind]
-        count = product(dims)
+        count = math.prod(dims)
         zeros = [rnd.randint(-3, 3) + (100 if kind == 'uint8' else 0) if whole else 0 for _ in range(scales)]
         code, sizes = onnx.CODES[kind], [oc] if channels else []
         self.x = [1, ic] + [rnd.randint(2, 6) for _ in k]
-        weights = [onnx.make_tensor('q', code, dims, packed([rnd.randrange(1 << bits) for _ in range(count)], bits)),
+        weights = [onnx.make_tensor('q', code, dims, onnx.pack_bits([rnd.randrange(1 << bits) for _ in range(count)], bits)),
                    onnx.make_tensor('s', F32, sizes, struct.pack('<%df' % scales, *(rnd.uniform(.01, .1) for _ in range(scales)))),
-                   onnx.make_tensor('z', code, sizes, packed(zeros, bits))]
+                   onnx.make_tensor('z', code, sizes, onnx.pack_bits(zeros, bits))]
         nodes = [onnx.make_node('DequantizeLinear', ['q', 's', 'z'], ['w'], **({'axis': 1} if channels else {})),
                  onnx.make_node('ConvTranspose', ['x', 'w'], ['y'], group=group, strides=strides, kernel_shape=k)]
         self.model = onnx.make_model(nodes, [onnx.make_value('x', F32, self.x)], [onnx.make_value('y', F32, [None] * len(dims))], weights, 21)
@@ -60,7 +46,7 @@ class Case:
 
 
 def check(inlay, case, rnd):
-    raw = struct.pack('<%df' % product(case.x), *(rnd.uniform(-1, 1) for _ in range(product(case.x))))
+    raw = struct.pack('<%df' % math.prod(case.x), *(rnd.uniform(-1, 1) for _ in range(math.prod(case.x))))
     with host.Work() as work:
         path, given = os.path.join(work, 'model.onnx'), os.path.join(work, 'x.pb')
         for name, data in ((path, case.model), (given, onnx.make_tensor('x', F32, case.x, raw))):

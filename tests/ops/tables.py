@@ -31,14 +31,6 @@ FORMS = {
 }
 
 
-def packed(values, bits):
-    """As ONNX packs them, the first in the lowest bits."""
-    raw = bytearray((len(values) * bits + 7) // 8)
-    for i, v in enumerate(values):
-        raw[i * bits // 8] |= (v & (1 << bits) - 1) << i * bits % 8
-    return bytes(raw)
-
-
 def rounded(form, v):
     return struct.unpack('<' + form, struct.pack('<' + form, v))[0]
 
@@ -65,10 +57,10 @@ class Case:
             scales *= d
         values, zero = numbers(count), numbers(scales) if zeros else [0] * scales
         scale = [rounded('e', rnd.uniform(.001, .1)) for _ in range(scales)]
-        weights = [onnx.make_tensor('q', code, [ROWS, columns], packed(values, bits)),
+        weights = [onnx.make_tensor('q', code, [ROWS, columns], onnx.pack_bits(values, bits)),
                    onnx.make_tensor('s', F16 if half else F32, dims, struct.pack('<%d%s' % (scales, 'e' if half else 'f'), *scale))]
         if zeros:
-            weights.append(onnx.make_tensor('z', code, dims, packed(zero, bits)))
+            weights.append(onnx.make_tensor('z', code, dims, onnx.pack_bits(zero, bits)))
         nodes = [onnx.make_node('DequantizeLinear', ['q', 's', 'z'][:len(weights)], ['t'], **attrs), onnx.make_node('Gather', ['t', 'i'], ['g'])]
         if half:
             nodes.append(onnx.make_node('Cast', ['g'], ['y'], to=F32))

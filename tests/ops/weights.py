@@ -6,6 +6,7 @@
 Random Conv, ConvTranspose, Gemm and MatMul nodes, most with an activation or an addition behind them. As inputs
 the weights leave no choice but the plain kernels, which the reference tests of ONNX cover."""
 import argparse
+import math
 import os
 import random
 import struct
@@ -17,15 +18,8 @@ import tap
 ACTS = [None, None, 'Relu', 'Sigmoid', 'LeakyRelu', 'HardSwish', 'Tanh', 'Elu', 'Softplus', 'residual', 'residual+Relu']
 
 
-def product(dims):
-    n = 1
-    for d in dims:
-        n *= d
-    return n
-
-
 def floats(rnd, dims):
-    return struct.pack('<%df' % product(dims), *(rnd.uniform(-1, 1) for _ in range(product(dims))))
+    return struct.pack('<%df' % math.prod(dims), *(rnd.uniform(-1, 1) for _ in range(math.prod(dims))))
 
 
 def image_case(rnd, op):

@@ -193,6 +193,14 @@ def put(number, value):
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
+def pack_bits(values, bits):
+    """Numbers of less than a byte as ONNX has them, the first in the lowest bits."""
+    raw = bytearray((len(values) * bits + 7) // 8)
+    for i, v in enumerate(values):
+        raw[i * bits // 8] |= (v & (1 << bits) - 1) << i * bits % 8
+    return bytes(raw)
+
+
 def make_tensor(name, code, dims, raw):
     return b''.join(put(1, d) for d in dims) + put(2, code) + put(8, name) + put(9, raw)
 
