@@ -466,9 +466,9 @@ static void calls_fail_from_then_on(void **state)
 {
     (void)state;
     static const Call calls[] = { CALL_RENAME, CALL_UNLINK, CALL_LINK };
+    char *path = scratch();
     const Written former[] = { written_in("other", "src/gone.h", "gone"),
                                { 0 } };
-    char *path = scratch();
     for (int others = 0; others < 2; others++)
         for (int i = 0; i < 3; i++)
             for (int after = 0; after < 60; after++) {
