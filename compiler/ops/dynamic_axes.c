@@ -2,8 +2,11 @@
  * For each operator that lets sizes known only at run time pass: which axis of the result an axis
  * of an operand becomes. */
 #include "ops/dynamic.h"
+
+#include "kernels/resize.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/resize_spec.h"
 
 /* Dimensions of operand k. */
 static int rank_of(const Node *node, int k)
@@ -372,6 +375,23 @@ bool axes_images(const Node *node, int k, int *to)
 bool axes_batchnorm(const Node *node, int k, int *to)
 {
     return !batchnorm_trains(node) && axes_images(node, k, to);
+}
+
+/* Axes that are no longer or shorter: those that sizes do not name, or scales leave as they are. A
+ * size says nothing: the bound is as long perhaps, the real one is not. */
+bool axes_resize(const Node *node, int k, int *to)
+{
+    const ResizeSpec spec = resize_spec(node);
+    for (int a = 0; a < rank_of(node, k); a++)
+        to[a] = a;
+    for (int i = 0; i < spec.axes; i++) {
+        const bool stays = spec.scale && spec.scale[i] == 1.0;
+        if (!stays)
+            to[spec.axis[i]] = -1;
+    }
+    if (spec.coordinate == INLAY_TF_CROP)
+        return false;
+    return k == 0;
 }
 
 /* Expand: axes that the shape leaves as they are. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Operators that are told a size known only at run time by a list of sizes, [n, 256, 7, 7]:
- * ConstantOfShape, Expand, Slice; ScatterElements and ScatterND of so many rows. */
+ * ConstantOfShape, Expand, Slice, Resize; ScatterElements and ScatterND of so many rows. */
 #include "base/size.h"
 #include "ops/dynamic.h"
 #include "ops/expand.h"
@@ -139,6 +139,28 @@ static bool repeat_sized(Node *node)
         return false;
     finish_repeated(node, x, &sizes);
     return true;
+}
+
+/* A Resize whose sizes begin with that of its operand, [n, 17, 56, 56]: the others are named. */
+static void resize_others(Node *node)
+{
+    Sizes sizes = { .size = NULL };
+    int64_t axes[MAX_RANK];
+    int n = 0;
+    if (!node_is(node, "Resize") || node->op->since < 11)
+        return;
+    if (node_attr(node, "axes") || node_attr(node, "keep_aspect_ratio_policy"))
+        return;
+    if (!read_sizes(node, 3, &sizes) || !has_size(node->in[0], &sizes))
+        return;
+    for (int i = 0; i < sizes.shape.rank; i++) {
+        if (i == sizes.open)
+            continue;
+        sizes.shape.dim[n] = sizes.shape.dim[i];
+        axes[n++] = i;
+    }
+    node_set_ints(node, "axes", n, axes);
+    node_set_input(node, 3, expand_i64s(node, n, sizes.shape.dim));
 }
 
 static bool is_number(const Node *node, int operand, int64_t value)
@@ -399,6 +421,7 @@ static bool pick_known(Node *node)
 bool dynamic_told(Node *node)
 {
     slice_whole(node);
+    resize_others(node);
     if (repeat_sized(node) || count_sized(node))
         return true;
     return scatter_sized(node) || scatter_places(node) || pick_known(node);

@@ -21,7 +21,7 @@ ConstantFn constant_add, constant_mul, constant_sub, constant_cast,
 AxesFn axes_lines, axes_gather_elements, axes_arg, axes_but_one, axes_cumsum,
     axes_tile, axes_expand, axes_flatten, axes_batchnorm, axes_gather,
     axes_gather_nd, axes_images, axes_norm, axes_one_hot, axes_product,
-    axes_reduce, axes_regions, axes_reshape, axes_same, axes_slice,
+    axes_reduce, axes_regions, axes_reshape, axes_resize, axes_same, axes_slice,
     axes_softmax, axes_squeeze, axes_transpose, axes_unsqueeze;
 ScalarFn scalar_abs, scalar_add, scalar_at_least, scalar_at_most, scalar_clip,
     scalar_div, scalar_erf, scalar_exp, scalar_first, scalar_greater,

@@ -515,6 +515,23 @@ def outer_difference():
     return model, [floats('x', [1, 5, 15, 14], values)], [floats('y', [15, 5, 15, 14], want)]
 
 
+def selected_images():
+    """Images that a mask chose, as many as a run has: enlarged, normalized, pooled, each by itself."""
+    nodes = [make_node('Greater', ['s', 'zero'], ['mask']), make_node('NonZero', ['mask'], ['places']), make_node('Squeeze', ['places', 'first'], ['at']),
+             make_node('Gather', ['x', 'at'], ['images']), make_node('Resize', ['images', '', 'scales'], ['scaled']), make_node('Shape', ['images'], ['dims']),
+             make_node('Slice', ['dims', 'first', 'second'], ['n']), make_node('Concat', ['n', 'one', 'wide'], ['sizes'], axis=0),
+             make_node('Resize', ['images', '', '', 'sizes'], ['sized'], mode='linear', coordinate_transformation_mode='align_corners'),
+             make_node('InstanceNormalization', ['images', 'ones', 'nulls'], ['normal']), make_node('SpaceToDepth', ['scaled'], ['deep'], blocksize=2),
+             make_node('LpPool', ['images'], ['pooled'], kernel_shape=[1, 2]), make_node('LRN', ['images'], ['local'], size=1, alpha=0.0)]
+    wanted = {'scaled': ([2, 1, 2, 4], [1, 1, 3, 3] * 2 + [3, 3, 4, 4] * 2), 'sized': ([2, 1, 1, 3], [1, 2, 3, 3, 3.5, 4]), 'normal': ([2, 1, 1, 2], [-1, 1, -1, 1]),
+              'deep': ([2, 4, 1, 2], [1, 3] * 4 + [3, 4] * 4), 'pooled': ([2, 1, 1, 1], [10 ** 0.5, 5]), 'local': ([2, 1, 1, 2], [1, 3, 3, 4])}
+    outs = [make_value(name, F32, ['n'] + dims[1:]) for name, (dims, _) in wanted.items()]
+    model = make_model(nodes, [make_value('x', F32, [4, 1, 1, 2]), make_value('s', F32, [4])], outs,
+                       [floats('zero', [], [0]), ints('first', [1], [0]), ints('second', [1], [1]), floats('scales', [4], [1, 1, 2, 2]), ints('one', [1], [1]),
+                        ints('wide', [2], [1, 3]), floats('ones', [1], [1]), floats('nulls', [1], [0])])
+    return model, [floats('x', [4, 1, 1, 2], [1, 3, 7, 7, 3, 4, 9, 9]), floats('s', [4], [1, -1, 1, -1])], [floats(n, *w) for n, w in wanted.items()]
+
+
 def selected_regions():
     """RoiAlign over those regions that a score chose; the image is 7 everywhere."""
     nodes = [make_node('Greater', ['s', 'least'], ['mask']), make_node('NonZero', ['mask'], ['places']), make_node('Squeeze', ['places', 'first'], ['at']),
@@ -623,7 +640,7 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
-                 mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_regions, gate_of_the_result_before,
+                 mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_images, selected_regions, gate_of_the_result_before,
                  windows_rounded_up, what_is_made_of_a_selection, counted_constants, outer_difference):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
