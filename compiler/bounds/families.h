@@ -96,6 +96,7 @@ KernelBounds bounds_qconv;
 
 /* recurrent.c */
 KernelBounds bounds_recurrent;
+KernelBounds bounds_recurrent_narrow;
 KernelBounds bounds_recurrent_plain;
 
 /* image.c */
@@ -127,5 +128,8 @@ KernelBounds bounds_nll_loss;
 KernelBounds bounds_random;
 KernelBounds bounds_multinomial;
 KernelBounds bounds_linear_attention;
+
+/* window.c: what makes floats of narrow weights of so many taps, operands k to k + 2. */
+void narrow_weights(Bounds *bounds, int k, int64_t taps);
 
 #endif

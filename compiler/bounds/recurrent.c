@@ -84,8 +84,9 @@ static void touch_state_weights(Bounds *bounds,
               new_gate);
 }
 
-/* States and the gates of a chunk. */
-static void touch_scratch(Bounds *bounds, const inlay_recurrent_params *p)
+/* States and the gates of a chunk: operand k. */
+static void touch_scratch(Bounds *bounds, const inlay_recurrent_params *p,
+                          int k)
 {
     const int64_t steps = i64_min(p->chunk, p->steps);
     const int64_t rows = sat_mul(steps, p->batch);
@@ -94,25 +95,42 @@ static void touch_scratch(Bounds *bounds, const inlay_recurrent_params *p)
     const int32_t copies = inlay_cell_copies(p);
     int64_t floats = sat_mul(rows, gates);
     floats = sat_add(floats, sat_mul(copies, states));
-    touch(bounds, 12, "scratch", floats);
+    touch(bounds, k, "scratch", floats);
 }
 
-void bounds_recurrent(Bounds *bounds)
+/* Of any weights; false: its parameters are wrong. */
+static bool touch_packed(Bounds *bounds, const inlay_recurrent_params *p,
+                         int scratch)
 {
-    const inlay_recurrent_params *p = bounds->params;
     const int64_t hidden = p->hidden;
     const int64_t gates = sat_mul(p->kind, hidden);
     const int64_t padded = up_to_four(gates);
     check_sizes(bounds, p);
     if (bounds->wrong)
-        return;
+        return false;
     touch_sequences(bounds, p);
     touch_biases(bounds, p, inlay_cell_biases(p));
     touch_needs(bounds, 7);
     touch_box(bounds, 4, "weights", p->directions, padded, p->input);
     touch_state_weights(bounds, p, padded);
     touch_any(bounds, 4, 7);
-    touch_scratch(bounds, p);
+    touch_scratch(bounds, p, scratch);
+    return true;
+}
+
+void bounds_recurrent(Bounds *bounds)
+{
+    touch_packed(bounds, bounds->params, 12);
+}
+
+void bounds_recurrent_narrow(Bounds *bounds)
+{
+    const inlay_recurrent_params *p = bounds->params;
+    if (!touch_packed(bounds, p, 21))
+        return;
+    narrow_weights(bounds, 12, p->input);
+    narrow_weights(bounds, 15, p->hidden);
+    narrow_weights(bounds, 18, p->hidden);
 }
 
 void bounds_recurrent_plain(Bounds *bounds)

@@ -126,8 +126,7 @@ void bounds_winograd(Bounds *bounds)
     touch(bounds, 5, "scratch", winograd_floats(bounds, p, patch));
 }
 
-/* What makes floats of narrow weights of so many taps: operands k to k + 2. */
-static void narrow_weights(Bounds *bounds, int k, int64_t taps)
+void narrow_weights(Bounds *bounds, int k, int64_t taps)
 {
     int64_t count;
     const int32_t *how = bounds_values(bounds, k, &count);

@@ -268,9 +268,11 @@ static const OptionRow options[] = {
       NULL,
       "files of build systems beside the code (default: cmake,meson,example); "
       "selftest: a word for each step, which `inlay steps` reads" },
-    CHOICE("weights-type", PLANS, weights_type, "TYPE", type_values, 0,
-           "of the weights of products and convolutions: file, as narrow as in "
-           "the model (default); float32: more flash, at times faster"),
+    CHOICE(
+        "weights-type", PLANS, weights_type, "TYPE", type_values, 0,
+        "of the weights of products, convolutions and recurrent layers: file, "
+        "as narrow as in the model (default); float32: more flash, at times "
+        "faster"),
     TEXT("target", 0, PLANS, target, "TARGET", value_target,
          "what the code is for: host, cortex-m4, ...: how weights are packed, "
          "and the machine of --weights=obj"),

@@ -201,13 +201,12 @@ static bool find_scales(Store *store, const Narrow *narrow, Scales *scales)
     return scales->zero && block == scales->block;
 }
 
-/* What a kernel is told of them. */
+/* What a kernel is told of them; `channels`: that have scales. */
 static Tensor *how_of(Lower *lower, const Narrow *narrow, const Scales *scales,
-                      int64_t groups)
+                      int64_t channels)
 {
     const int64_t *dims = recipe_dims(narrow->values);
     const int64_t blocks = recipe_dims(scales->scale)[1];
-    const int64_t channels = i64_mul(groups, up4(dims[0] / groups));
     int64_t taps = scales->block;
     if (blocks == 1)
         taps = dims[0] ? recipe_count(narrow->values) / dims[0] : 0;
@@ -221,48 +220,84 @@ static Tensor *how_of(Lower *lower, const Narrow *narrow, const Scales *scales,
     return lower_i32s(lower, how, INLAY_HOW_COUNT);
 }
 
+/* Are they one for all channels? */
+static bool is_one(Store *store, const Recipe *numbers)
+{
+    int64_t times;
+    const int64_t *dims = recipe_dims(numbers);
+    recipe_once(store, numbers, 0, &times);
+    return dims[1] == 1 && times == dims[0];
+}
+
+/* One scale for all serves as that of the channels of one block, where all blocks begin at a
+ * multiple of its width: in one run of channels, or in runs that end with whole blocks. */
+static bool serves_all(Store *store, const Scales *scales, int64_t each,
+                       bool runs, int64_t width)
+{
+    if (recipe_dims(scales->scale)[0] <= width)
+        return false;
+    if (runs && up4(each) % width)
+        return false;
+    return is_one(store, scales->scale) &&
+           (!scales->zero || is_one(store, scales->zero));
+}
+
+static Tensor *pack_numbers(Lower *lower, const Recipe *numbers,
+                            int64_t channels, int64_t groups, int width)
+{
+    const Recipe *part = recipe_part(lower->store, numbers, 0, 0, channels);
+    return lower_constant(lower, pack_channels(lower, part, groups, width));
+}
+
 /* What `narrow` has beside its values, of [OC][IC][taps...], in the order that kernels read; false:
- * they have no such order. */
+ * they have no such order. runs: channels lie in several. */
 static bool pack_scales(Lower *lower, const Narrow *narrow, int64_t groups,
-                        Weights *weights)
+                        bool runs, Weights *weights)
 {
     Scales scales;
     if (!find_scales(lower->store, narrow, &scales))
         return false;
-    Recipe *scale = pack_channels(lower, scales.scale, groups, weights->width);
-    weights->how = how_of(lower, narrow, &scales, groups);
-    weights->scale = lower_constant(lower, scale);
-    if (!scales.zero)
-        return true;
-    Recipe *zero = pack_channels(lower, scales.zero, groups, weights->width);
-    weights->zero = lower_constant(lower, zero);
+    int64_t channels = recipe_dims(scales.scale)[0];
+    const int64_t each = channels / groups;
+    int64_t packed = i64_mul(groups, up4(each));
+    const int width = weights->width;
+    if (serves_all(lower->store, &scales, each, runs, width)) {
+        channels = width;
+        packed = width;
+        groups = 1;
+    }
+    weights->how = how_of(lower, narrow, &scales, packed);
+    weights->scale = pack_numbers(lower, scales.scale, channels, groups, width);
+    if (scales.zero)
+        weights->zero =
+            pack_numbers(lower, scales.zero, channels, groups, width);
     return true;
 }
 
-/* false: they are packed as float32. */
-static bool pack_narrow(Lower *lower, const Recipe *w, int64_t groups,
+/* In blocks of weights->width; false: they are packed as float32. */
+static bool pack_narrow(Lower *lower, const Narrow *narrow, int64_t groups,
                         Weights *weights)
 {
-    Narrow narrow;
-    if (!find_narrow(lower, w, &narrow))
-        return false;
-    weights->width = lower->pack_width;
-    if (!narrow.scale)
-        weights->width =
-            block_width(lower, w, groups, recipe_dtype(narrow.values));
-    if (narrow.scale && !pack_scales(lower, &narrow, groups, weights))
+    if (narrow->scale &&
+        !pack_scales(lower, narrow, groups, groups != 1, weights))
         return false;
     Recipe *packed =
-        pack_channels(lower, narrow.values, groups, weights->width);
-    weights->type = recipe_dtype(narrow.values);
+        pack_channels(lower, narrow->values, groups, weights->width);
+    weights->type = recipe_dtype(narrow->values);
     weights->values = lower_constant(lower, packed);
     return true;
 }
 
 Weights pack_conv_weights(Lower *lower, const Recipe *w, int64_t groups)
 {
-    Weights weights = { .type = DT_F32 };
-    if (pack_narrow(lower, w, groups, &weights))
+    Narrow narrow;
+    Weights weights = { .width = lower->pack_width };
+    const bool is_narrow = find_narrow(lower, w, &narrow);
+    if (is_narrow && !narrow.scale) {
+        const DType type = recipe_dtype(narrow.values);
+        weights.width = block_width(lower, w, groups, type);
+    }
+    if (is_narrow && pack_narrow(lower, &narrow, groups, &weights))
         return weights;
     const int width = block_width(lower, w, groups, DT_F32);
     weights = wide_weights(lower, pack_channels(lower, w, groups, width));
@@ -274,6 +309,30 @@ Tensor *pack_wide_weights(Lower *lower, const Recipe *w, int64_t groups)
 {
     return lower_constant(lower,
                           pack_channels(lower, w, groups, lower->pack_width));
+}
+
+DType gate_weights_type(const Lower *lower, const Recipe *w)
+{
+    Narrow narrow;
+    Scales scales;
+    if (!find_narrow(lower, w, &narrow))
+        return DT_F32;
+    if (narrow.scale && !find_scales(lower->store, &narrow, &scales))
+        return DT_F32;
+    return recipe_dtype(narrow.values);
+}
+
+Weights pack_gate_weights(Lower *lower, const Recipe *w, int64_t groups,
+                          DType type)
+{
+    Narrow narrow;
+    Weights weights = { .width = lower->pack_width };
+    if (type != DT_F32 && find_narrow(lower, w, &narrow) &&
+        pack_narrow(lower, &narrow, groups, &weights))
+        return weights;
+    weights.type = DT_F32;
+    weights.values = pack_wide_weights(lower, w, groups);
+    return weights;
 }
 
 void weights_operands(Step *step, const Weights *weights)
@@ -483,7 +542,7 @@ static bool deconv_scales(Lower *lower, const Narrow *narrow, int64_t groups,
     if (conv.zero && all_zero(store, scales.zero))
         conv.zero = NULL;
     return zeros_stay(&conv, taps) &&
-           pack_scales(lower, &conv, groups, weights);
+           pack_scales(lower, &conv, groups, true, weights);
 }
 
 Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,

@@ -35,6 +35,11 @@ void weights_operands(Step *step, const Weights *weights);
 Weights pack_conv_weights(Lower *lower, const Recipe *w, int64_t groups);
 /* The same, always float32. */
 Tensor *pack_wide_weights(Lower *lower, const Recipe *w, int64_t groups);
+/* The same of gates, [groups * OC][IC][1] in blocks of the usual width, in the type of the file or
+ * float32; and the first of these, float32 where there is none. */
+Weights pack_gate_weights(Lower *lower, const Recipe *w, int64_t groups,
+                          DType type);
+DType gate_weights_type(const Lower *lower, const Recipe *w);
 /* Weights of a transposed convolution [groups * IC][OC][taps...] with so many phases of depth, rows
  * and columns: for each of them and each group (one, where there is depth), blocks of [taps of the
  * phase, last first][IC][width]. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * RNN, GRU, LSTM. Weights are packed for the register-blocked tiles: constants as recipes, others
- * by moves before the step; float64 is plain. The kernel does everything else, both directions
- * included. */
+ * RNN, GRU, LSTM. Weights are packed for the register-blocked tiles: constants as recipes, in the
+ * type of the file, others by moves before the step; float64 is plain. The kernel does everything
+ * else, both directions included. */
 #include "kernels/recurrent.h"
 
 #include "base/size.h"
@@ -302,17 +302,42 @@ static Tensor *pack_moved(Lower *lower, Tensor *w, int64_t from, int64_t rows)
     return packed;
 }
 
-static Tensor *pack_rows(Lower *lower, Tensor *w, int64_t from, int64_t rows)
+/* Rows of constant matrices, one direction behind the other. */
+static Recipe *rows_of(Lower *lower, const Tensor *w, int64_t from,
+                       int64_t rows)
 {
-    if (!w->value)
-        return pack_moved(lower, w, from, rows);
     Store *store = lower->store;
-    const int64_t directions = w->shape.dim[0];
-    const int64_t all = i64_mul(directions, rows);
+    const int64_t all = i64_mul(w->shape.dim[0], rows);
     const int64_t dims[3] = { all, w->shape.dim[2], 1 };
     Recipe *part = recipe_part(store, w->value, 1, from, rows);
-    Recipe *matrix = recipe_reshape(store, part, 3, dims);
-    return pack_wide_weights(lower, matrix, directions);
+    return recipe_reshape(store, part, 3, dims);
+}
+
+static Weights pack_rows(Lower *lower, Tensor *w, int64_t from, int64_t rows,
+                         DType type)
+{
+    if (w->value) {
+        const Recipe *matrix = rows_of(lower, w, from, rows);
+        return pack_gate_weights(lower, matrix, w->shape.dim[0], type);
+    }
+    return (Weights){
+        .type = DT_F32,
+        .values = pack_moved(lower, w, from, rows),
+    };
+}
+
+/* The type that the kernel reads all weights in: that of the file, where it is one. */
+static DType type_of_weights(Lower *lower, const Node *node)
+{
+    DType type[2];
+    for (int i = 0; i < 2; i++) {
+        const Tensor *w = node->in[1 + i];
+        if (!w->value)
+            return DT_F32;
+        const Recipe *matrix = rows_of(lower, w, 0, w->shape.dim[1]);
+        type[i] = gate_weights_type(lower, matrix);
+    }
+    return type[0] == type[1] ? type[0] : DT_F32;
 }
 
 /* Lengths that all equal the number of steps are none. */
@@ -420,28 +445,37 @@ static Tensor *pack_biases(Lower *lower, Tensor *b, const Recurrent *shape)
 }
 
 /* The weights as the kernel reads them: of the input, of the state, and the last gate's of the
- * state (GRU); their biases. */
+ * state (GRU), all of one type; their biases. */
 typedef struct Matrices {
-    Tensor *input, *state, *last, *bias;
+    DType type;
+    Weights input, state, last;
+    Tensor *bias;
 } Matrices;
 
-static Matrices weights_of(Lower *lower, Node *node, const Recurrent *shape)
+static Matrices plain_weights(const Node *node)
+{
+    return (Matrices){
+        .type = DT_F64,
+        .input.values = node->in[1],
+        .state.values = node->in[2],
+        .bias = node_in(node, 3),
+    };
+}
+
+static Matrices packed_weights(Lower *lower, Node *node, const Recurrent *shape)
 {
     const int64_t hidden = shape->hidden;
     const int64_t all = i64_mul(shape->gates, hidden);
     const bool split = shape->gates == 3;
-    Matrices weights = {
-        .input = node->in[1],
-        .state = node->in[2],
-        .bias = node_in(node, 3),
-    };
-    if (node_type(node) == DT_F64)
-        return weights;
-    weights.bias = pack_biases(lower, weights.bias, shape);
-    weights.input = pack_rows(lower, node->in[1], 0, all);
-    weights.state = pack_rows(lower, node->in[2], 0, split ? 2 * hidden : all);
+    const int64_t together = split ? 2 * hidden : all;
+    const DType type = type_of_weights(lower, node);
+    Tensor *state = node->in[2];
+    Matrices weights = { .type = type };
+    weights.bias = pack_biases(lower, node_in(node, 3), shape);
+    weights.input = pack_rows(lower, node->in[1], 0, all, type);
+    weights.state = pack_rows(lower, state, 0, together, type);
     if (split)
-        weights.last = pack_rows(lower, node->in[2], 2 * hidden, hidden);
+        weights.last = pack_rows(lower, state, together, hidden, type);
     return weights;
 }
 
@@ -453,30 +487,45 @@ static int64_t macs_of(const Recurrent *shape)
     return i64_mul(i64_mul(shape->directions, rows), i64_mul(gates, width));
 }
 
+/* Operands that make floats of the weights. */
+static void add_widening(Step *step, const Matrices *weights)
+{
+    const Weights *each[] = { &weights->input, &weights->state,
+                              &weights->last };
+    for (int i = 0; i < 3; i++) {
+        step_in(step, each[i]->how);
+        step_in(step, each[i]->scale);
+        step_in(step, each[i]->zero);
+    }
+}
+
 static void add_operands(Step *step, const Matrices *weights, Tensor *lengths)
 {
     for (int i = 0; i < 3; i++)
         step_result(step, i);
     step_operand(step, 0);
-    step_in(step, weights->input);
-    step_in(step, weights->state);
-    step_in(step, weights->last);
+    step_in(step, weights->input.values);
+    step_in(step, weights->state.values);
+    step_in(step, weights->last.values);
     step_in(step, weights->bias);
     step_in(step, lengths);
     for (int i = 5; i <= 7; i++)
         step_operand(step, i);
+    if (weights->type != DT_F32 && weights->type != DT_F64)
+        add_widening(step, weights);
 }
 
 void lower_recurrent(Lower *lower, Node *node)
 {
     const Recurrent shape = recurrent_of(node);
     const bool plain = node_type(node) == DT_F64;
-    const char *kernel = plain ? "recurrent_f64" : "recurrent_f32";
     const inlay_recurrent_params params = params_of(lower, node, &shape);
     if (shape.steps < 1 || !i64_mul(shape.batch, shape.hidden))
         fail_node(node, STATUS_UNSUPPORTED, NULL, "its sequence is empty");
     Tensor *lengths = lengths_of(lower, node, &shape);
-    const Matrices weights = weights_of(lower, node, &shape);
+    const Matrices weights =
+        plain ? plain_weights(node) : packed_weights(lower, node, &shape);
+    const char *kernel = lower_kernel(lower, "recurrent", weights.type);
     Step *step = lower_step(lower, kernel, &params);
     add_operands(step, &weights, lengths);
     step_scratch(lower, step, scratch_of(&params, plain));

@@ -16,6 +16,7 @@ import sys
 # Headers that share the tiles of floats, which take longer to compile than all else that they have.
 TOGETHER = {
     'tiles_f32': ['conv_f32', 'conv1d_f32', 'winograd_f32', 'affine_f32', 'deconv_f32', 'recurrent'],
+    'tiles_narrow': ['conv_narrow', 'recurrent_narrow'],
     'depthwise_f32': ['dwconv_f32', 'dwpw_f32', 'pair_narrow'],
 }
 # Many kernels with loops of their own for each type, and little work in any model: they are compiled for little of the

@@ -9,8 +9,9 @@
  *
  * Inputs are projected for `chunk` time steps at a time, so that their weights are walked once for
  * all of them and no tensor of the whole projection exists. Weights are packed as
- * kernels/tile_f32.h wants them. Operands: y, y_h, y_c, x, w, r, rn, b, lengths (int32), h0, c0,
- * peepholes, scratch. All but x, w, r, b and scratch may be left out.
+ * kernels/tile_f32.h wants them; narrow ones: recurrent_narrow.h. Operands: y, y_h, y_c, x, w, r,
+ * rn, b, lengths (int32), h0, c0, peepholes, scratch. All but x, w, r, b and scratch may be left
+ * out.
  *   w   for each direction the blocks of [G H] outputs from I inputs
  *   r   for each direction the blocks of [G H] outputs from H inputs; GRU: r those of z and r
  *       [2 H], rn those of n [H]
@@ -71,21 +72,30 @@ INLAY_APART void inlay_gate(const inlay_recurrent_params *p, int32_t d,
     inlay_gate_act_f32(y, n, p->act[own], p->alpha[own], p->beta[own]);
 }
 
+/* Packed weights of all directions, and the outputs of those before this one. */
+typedef struct inlay_gate_weights {
+    const float *values;
+    const struct inlay_stored *narrow; /* tile_narrow.h: instead of values */
+    ptrdiff_t skip;
+} inlay_gate_weights;
+
 /* What one run needs: places in the scratch operand and in constants. */
 typedef struct inlay_cell {
     const inlay_recurrent_params *p;
-    int32_t d;         /* direction */
-    int32_t gates;     /* G * H */
-    int32_t padded;    /* that filled up to fours */
-    float *g;          /* [chunk][batch][G H] */
-    float *h;          /* [batch][H] */
-    float *c;          /* [batch][H]; LSTM, else h */
-    float *t;          /* [batch][H]; GRU or a rounded state, else h */
-    const float *r;    /* packed recurrent weights */
-    const float *rn;   /* GRU: those of n */
-    const float *bias; /* of w */
-    const float *rest; /* of r */
-    const float *last; /* of rn */
+    int32_t d;             /* direction */
+    int32_t gates;         /* G * H */
+    int32_t padded;        /* that filled up to fours */
+    float *g;              /* [chunk][batch][G H] */
+    float *h;              /* [batch][H] */
+    float *c;              /* [batch][H]; LSTM, else h */
+    float *t;              /* [batch][H]; GRU or a rounded state, else h */
+    inlay_tile *tile;      /* of all products */
+    inlay_gate_weights w;  /* of the input */
+    inlay_gate_weights r;  /* of the state */
+    inlay_gate_weights rn; /* GRU: those of n */
+    const float *bias;     /* of w */
+    const float *rest;     /* of r */
+    const float *last;     /* of rn */
     const float *peephole;
 } inlay_cell;
 
@@ -96,31 +106,46 @@ typedef struct inlay_projection {
     int32_t outputs;
     const float *x;
     ptrdiff_t xs; /* floats from row to row */
-    const float *w;
+    const inlay_gate_weights *w;
     const float *bias;
     float *y;
     const float *q; /* NULL: without */
     ptrdiff_t ys;   /* floats from row to row of y and of q */
 } inlay_projection;
 
+/* A product of so many taps, from row to row of x. */
+INLAY_INLINE void inlay_project_taps(inlay_tile *t, const float *x,
+                                     int32_t taps, ptrdiff_t xs)
+{
+    t->x = x;
+    t->xs = xs;
+    t->run = taps;
+    t->plane_taps = taps;
+    t->row_taps = taps;
+    t->piece_taps = taps;
+    t->taps = taps;
+}
+
+/* Rows of narrow weights may wait for others: inlay_tile_done(). */
 INLAY_APART void inlay_project(const inlay_cell *k,
                                const inlay_projection *product)
 {
-    inlay_tile t;
+    inlay_tile *t = k->tile;
     inlay_tiles call;
-    inlay_tile_product(&t, inlay_rows_run, product->x, product->taps,
-                       product->xs, k->p->width);
-    t.ys = product->ys;
-    t.qs = product->ys;
-    t.weights = product->w;
-    t.bias = product->bias;
-    t.channels = product->outputs;
-    t.end = product->outputs;
+    inlay_project_taps(t, product->x, product->taps, product->xs);
+    t->ys = product->ys;
+    t->qs = product->ys;
+    t->weights = product->w->values;
+    t->narrow = product->w->narrow;
+    t->skip = product->w->skip;
+    t->bias = product->bias;
+    t->channels = product->outputs;
+    t->end = product->outputs;
     call.at = 0;
     call.tap = 0;
     call.y = product->y;
     call.q = product->q;
-    inlay_tile_pixels(&t, &call, product->rows);
+    inlay_tile_pixels(t, &call, product->rows);
 }
 
 /* Rows of the batch from b on, whose sequence reaches step s: how many; at most to the first that
@@ -237,7 +262,7 @@ static inline void inlay_gru_project(const inlay_cell *k, float *g, float *h,
     product.taps = n;
     product.outputs = n;
     product.xs = n;
-    product.w = k->rn;
+    product.w = &k->rn;
     product.bias = k->last;
     if (p->linear_first) {
         product.x = h;
@@ -252,6 +277,7 @@ static inline void inlay_gru_project(const inlay_cell *k, float *g, float *h,
     }
     inlay_gru_gates(k, g, h, t, rows);
     inlay_project(k, &product);
+    inlay_tile_done(k->tile);
 }
 
 static inline void inlay_gru_cell(const inlay_cell *k, float *g, float *h,
@@ -313,7 +339,7 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
     product.outputs = gru ? 2 * n : k->gates;
     product.x = h;
     product.xs = n;
-    product.w = k->r;
+    product.w = &k->r;
     product.bias = k->rest;
     product.y = g;
     product.q = g;
@@ -323,6 +349,7 @@ static inline void inlay_cell_rows(const inlay_cell *k, float *g, int32_t b,
         product.x = t;
     }
     inlay_project(k, &product);
+    inlay_tile_done(k->tile);
     if (gru)
         inlay_gru_project(k, g, h, t, rows);
     inlay_cell_states(k, g, at, rows);
@@ -388,8 +415,8 @@ static inline void inlay_project_row(const inlay_cell *k,
 
 /* The same of every row that has them. */
 static inline void inlay_project_chunk(const inlay_cell *k, const float *x,
-                                       const float *w, const int32_t *length,
-                                       int32_t s, int32_t n)
+                                       const int32_t *length, int32_t s,
+                                       int32_t n)
 {
     const inlay_recurrent_params *p = k->p;
     const int backward = p->reverse >> k->d & 1;
@@ -398,7 +425,7 @@ static inline void inlay_project_chunk(const inlay_cell *k, const float *x,
     product.taps = p->input;
     product.outputs = k->gates;
     product.xs = (ptrdiff_t)(backward ? -p->xs[0] : p->xs[0]);
-    product.w = w;
+    product.w = &k->w;
     product.bias = k->bias;
     product.q = NULL;
     product.ys = (ptrdiff_t)p->batch * k->gates;
@@ -408,6 +435,7 @@ static inline void inlay_project_chunk(const inlay_cell *k, const float *x,
         product.y = k->g + (ptrdiff_t)b * k->gates;
         inlay_project_row(k, &product, s, n, steps);
     }
+    inlay_tile_done(k->tile);
 }
 
 /* y's rows of step s: the new states of those that live, zeros behind the end of the others. */
@@ -432,14 +460,13 @@ static inline void inlay_put_step(const inlay_cell *k, float *y,
 }
 
 static inline void inlay_direction(const inlay_cell *k, float *y,
-                                   const float *x, const float *w,
-                                   const int32_t *length)
+                                   const float *x, const int32_t *length)
 {
     const inlay_recurrent_params *p = k->p;
     int32_t s, i, b, n;
     for (s = 0; s < p->steps; s += p->chunk) {
         const int32_t count = p->steps - s < p->chunk ? p->steps - s : p->chunk;
-        inlay_project_chunk(k, x, w, length, s, count);
+        inlay_project_chunk(k, x, length, s, count);
         for (i = 0; i < count; i++) {
             for (b = 0; (n = inlay_alive(p, length, s + i, &b)) > 0; b += n)
                 inlay_cell_rows(k, k->g + (ptrdiff_t)i * p->batch * k->gates, b,
@@ -491,22 +518,21 @@ static inline void inlay_cell_scratch(inlay_cell *k, float *scratch)
     k->g = k->h + copies * state;
 }
 
-/* The recurrent weights and the biases of direction k->d. */
+/* The weights and the biases of direction k->d. */
 static inline void inlay_cell_weights(void *const *base, const inlay_step *s,
                                       inlay_cell *k)
 {
     const ptrdiff_t d = k->d;
     const ptrdiff_t n = k->p->hidden;
     const ptrdiff_t rows = k->p->kind == 3 ? (2 * n + 3) / 4 * 4 : k->padded;
-    k->r = (const float *)inlay_at(base, s, 5) + d * rows * n;
-    k->rn = (const float *)inlay_at(base, s, 6);
+    k->w.skip = d * k->padded;
+    k->r.skip = d * rows;
+    k->rn.skip = d * ((n + 3) / 4 * 4);
     k->bias = (const float *)inlay_at(base, s, 7);
     k->bias += d * inlay_cell_biases(k->p);
     k->rest = k->bias + k->padded;
     k->last = k->rest + rows;
     k->peephole = (const float *)inlay_at(base, s, 11);
-    if (k->rn)
-        k->rn += d * ((n + 3) / 4 * 4) * n;
     if (k->peephole)
         k->peephole += d * 3 * n;
 }
@@ -527,14 +553,11 @@ static inline void inlay_cell_open(void *const *base, const inlay_step *s,
 static inline void inlay_one_direction(void *const *base, const inlay_step *s,
                                        inlay_cell *k)
 {
-    const ptrdiff_t d = k->d;
     const float *x = (const float *)inlay_at(base, s, 3);
-    const float *w = (const float *)inlay_at(base, s, 4);
     const int32_t *length = (const int32_t *)inlay_at(base, s, 8);
     float *y = (float *)inlay_at(base, s, 0);
-    w += d * k->padded * k->p->input;
     inlay_cell_open(base, s, k);
-    inlay_direction(k, y, x, w, length);
+    inlay_direction(k, y, x, length);
     inlay_state_unused(k, k->h, length);
     if (k->p->kind == 4)
         inlay_state_unused(k, k->c, length);
@@ -542,21 +565,39 @@ static inline void inlay_one_direction(void *const *base, const inlay_step *s,
     inlay_state_out(k, (float *)inlay_at(base, s, 2), k->c);
 }
 
-/* The whole sequence is one unit. Fails where a length lies outside 0 .. steps. */
+/* All directions, of weights that k knows. Fails where a length lies outside 0 .. steps. */
+static inline int inlay_recurrent_by(void *const *base, const inlay_step *s,
+                                     inlay_cell *k, inlay_tile_run *make,
+                                     float *scratch)
+{
+    inlay_tile tile;
+    k->p = (const inlay_recurrent_params *)s->params;
+    if (!inlay_lengths_fit(k->p, (const int32_t *)inlay_at(base, s, 8)))
+        return -INLAY_E_INDEX;
+    inlay_tile_product(&tile, make, NULL, 0, 0, k->p->width);
+    tile.apart = k->w.narrow != NULL;
+    k->tile = &tile;
+    inlay_cell_scratch(k, scratch);
+    for (k->d = 0; k->d < k->p->directions; k->d++)
+        inlay_one_direction(base, s, k);
+    return 0;
+}
+
+/* The whole sequence is one unit. */
 static inline int inlay_recurrent_f32(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    const inlay_recurrent_params *p = (const inlay_recurrent_params *)s->params;
+    float *scratch = (float *)inlay_at(base, s, 12);
     inlay_cell k;
     (void)r0;
     (void)r1;
-    if (!inlay_lengths_fit(p, (const int32_t *)inlay_at(base, s, 8)))
-        return -INLAY_E_INDEX;
-    k.p = p;
-    inlay_cell_scratch(&k, (float *)inlay_at(base, s, 12));
-    for (k.d = 0; k.d < p->directions; k.d++)
-        inlay_one_direction(base, s, &k);
-    return 0;
+    k.w.values = (const float *)inlay_at(base, s, 4);
+    k.w.narrow = NULL;
+    k.r.values = (const float *)inlay_at(base, s, 5);
+    k.r.narrow = NULL;
+    k.rn.values = (const float *)inlay_at(base, s, 6);
+    k.rn.narrow = NULL;
+    return inlay_recurrent_by(base, s, &k, inlay_rows_run, scratch);
 }
 
 #endif

@@ -31,8 +31,8 @@ enum { INLAY_PANEL_CHANNELS = 4 };
 #endif
 
 /* The operand behind the others that says how weights become floats, int32: taps of one scale,
- * scales along the taps, packed channels of the step, type of the scales, zero point where there is
- * one for all. */
+ * scales along the taps, packed channels that have scales (channel i those of i modulo that), type
+ * of the scales, zero point where there is one for all. */
 enum {
     INLAY_HOW_BLOCK,
     INLAY_HOW_BLOCKS,

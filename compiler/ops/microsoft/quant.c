@@ -407,57 +407,6 @@ void expand_dynamic_quantize_matmul(Node *node)
     expand_finish_one(node, y);
 }
 
-/* Operand i, a number for each direction or each column of weights, as float; NULL: left out. */
-static Tensor *lstm_numbers(const Node *node, int i, const Shape *weights)
-{
-    Tensor *given = node_in(node, i);
-    if (!given)
-        return NULL;
-    const int64_t count = shape_count(infer_shape(node, i));
-    const int64_t each = count == weights->dim[0] ? 1 : weights->dim[2];
-    const int64_t dims[] = { weights->dim[0], 1, each };
-    if (count != dims[0] * each)
-        fail_node(node, STATUS_MALFORMED, NULL, "operand %d has %lld numbers",
-                  i, (long long)count);
-    Tensor *wide = expand_cast(node, given, DT_F32);
-    return expand_reshape(node, wide, 3, dims);
-}
-
-/* Weights [D][inputs][4 H] of 8 bits as the standard's LSTM has them: float, [D][4 H][inputs].
- * Their scale and zero point are operands `at` and at + 1. */
-static Tensor *lstm_weights(const Node *node, int i, int at)
-{
-    static const int64_t perm[] = { 0, 2, 1 };
-    const Shape *shape = infer_shape(node, i);
-    if (shape->rank != 3)
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "its weights have %d dimensions, not 3", shape->rank);
-    Tensor *w = expand_cast(node, node->in[i], DT_F32);
-    Tensor *zero = lstm_numbers(node, at + 1, shape);
-    if (zero)
-        w = expand_sub(node, w, zero);
-    Tensor *scale = lstm_numbers(node, at, shape);
-    if (scale)
-        w = expand_mul(node, w, scale);
-    return expand_transpose(node, w, perm);
-}
-
-/* x and the state are rounded to 8 bits when it runs, x as a whole, the state at each step. */
-void expand_dynamic_quantize_lstm(Node *node)
-{
-    Tensor *const *bytes = bytes_of(node);
-    Node *real_x = expand_node(node, "DequantizeLinear", 3, bytes, 1);
-    Tensor *in[8] = { expand_done(real_x) };
-    in[1] = lstm_weights(node, 1, 8);
-    in[2] = lstm_weights(node, 2, 10);
-    for (int i = 3; i < 8; i++)
-        in[i] = node_in(node, i);
-    Node *made = expand_inlay_node(node, "LSTM", 8, in, 3);
-    expand_copy_attrs(made, node);
-    expand_done(made);
-    expand_finish(node, made->n_out, made->out);
-}
-
 void expand_matmul_integer_to_float(Node *node)
 {
     Tensor *const *in = node->in;
