@@ -6,6 +6,7 @@
 
 #include "kernels/conv_narrow.h"
 #include "kernels/pair_narrow.h"
+#include "kernels/recurrent_narrow.h"
 
 /* A bare core takes fewer rounds of each type, and nothing large. */
 #ifdef ROUNDS
@@ -501,12 +502,83 @@ static void transposed(void **state)
         compare(types + i % TYPES, TRANSPOSED);
 }
 
+/* The recurrent kernels, in the order of the types. */
+static inlay_kernel *const recurrent[TYPES] = {
+    inlay_recurrent_f16,      inlay_recurrent_bf16,
+    inlay_recurrent_f8e4m3fn, inlay_recurrent_f8e4m3fnuz,
+    inlay_recurrent_f8e5m2,   inlay_recurrent_f8e5m2fnuz,
+    inlay_recurrent_i8,       inlay_recurrent_u8,
+    inlay_recurrent_i4,       inlay_recurrent_u4,
+    inlay_recurrent_i2,       inlay_recurrent_u2
+};
+
+/* An LSTM of both directions: packed weights are the same places of any type. */
+enum { STEPS = 5, HEIGHT = 9, STATE = 12, GATES = 4 * STATE, REFS = 22 };
+
+static void run_cells(inlay_kernel *kernel, const inlay_recurrent_params *p,
+                      const void *w, const void *r, int scratch_at, float *y)
+{
+    float x[STEPS * HEIGHT], bias[4 * GATES], scratch[1024];
+    void *base[REFS] = { y };
+    inlay_ref ref[REFS];
+    for (int i = 0; i < STEPS * HEIGHT; i++)
+        x[i] = (float)(i % 7) / 8.0f - 0.4f;
+    for (int i = 0; i < 4 * GATES; i++)
+        bias[i] = (float)(i % 5) / 8.0f - 0.2f;
+    base[3] = x;
+    base[4] = (void *)w;
+    base[5] = (void *)r;
+    base[7] = bias;
+    base[scratch_at] = scratch;
+    for (int i = 0; i < REFS; i++)
+        ref[i] = (inlay_ref){ .cap = 1, .base = base[i] ? i : INLAY_NONE };
+    const inlay_step step = { kernel, p, ref, 1, 0 };
+    assert_int_equal(kernel(base, &step, 0, 1), 0);
+}
+
+static void recurs(void **state)
+{
+    enum { W = 2 * GATES * HEIGHT, R = 2 * GATES * STATE };
+    static unsigned char w[2 * W], r[2 * R];
+    static float wide_w[W], wide_r[R];
+    (void)state;
+    inlay_recurrent_params p = {
+        .kind = 4,
+        .directions = 2,
+        .reverse = 2,
+        .steps = STEPS,
+        .batch = 1,
+        .input = HEIGHT,
+        .hidden = STATE,
+        .width = 16,
+        .chunk = 3,
+        .xs = { HEIGHT, HEIGHT },
+        .ys = { 2 * STATE, STATE, STATE },
+        .hs = { STATE, STATE },
+    };
+    for (int i = 0; i < 6; i++)
+        p.act[i] = i % 3 ? INLAY_ACT_TANH : INLAY_ACT_SIGMOID;
+    for (int k = 0; k < TYPES; k++) {
+        float got[2 * STEPS * STATE], want[2 * STEPS * STATE];
+        for (int i = 0; i < 2 * W; i++)
+            w[i] = (unsigned char)rnd(64);
+        for (int i = 0; i < 2 * R; i++)
+            r[i] = (unsigned char)rnd(64);
+        types[k].widen(wide_w, w, 0, W);
+        types[k].widen(wide_r, r, 0, R);
+        run_cells(recurrent[k], &p, w, r, 21, got);
+        run_cells(inlay_recurrent_f32, &p, wide_w, wide_r, 12, want);
+        for (int i = 0; i < 2 * STEPS * STATE; i++)
+            same_number(got[i], want[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widens),  cmocka_unit_test(convolves),
         cmocka_unit_test(signals), cmocka_unit_test(transposed),
-        cmocka_unit_test(pairs),
+        cmocka_unit_test(pairs),   cmocka_unit_test(recurs),
     };
     if (vectors_are_missing())
         return 77;
