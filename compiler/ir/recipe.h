@@ -176,6 +176,8 @@ typedef struct Narrow {
     Recipe *scale; /* float32 or narrower, of the dims of values; NULL: 1 */
     Recipe *zero;  /* of their type and dims; NULL: `middle` for all */
     float middle;
+    bool
+        folded; /* the scale is a product of several: the last bits may differ */
     DType rounded; /* what follows is a rounding to that type; DT_NONE: none */
 } Narrow;
 /* false: it is not of that form. */

@@ -105,6 +105,15 @@ static bool take_zero(Store *store, const Recipe *recipe, const Change *change,
     return true;
 }
 
+/* Another factor, of each channel perhaps, as a normalization has: the scale times it. */
+static void fold_scale(Store *store, Recipe *factor, Narrow *narrow)
+{
+    const Recipe *wide = recipe_cast(store, narrow->scale, DT_F32);
+    narrow->scale = recipe_mul(store, wide, recipe_cast(store, factor, DT_F32));
+    narrow->folded = true;
+    narrow->rounded = DT_NONE;
+}
+
 /* A scale of a type that kernels read; one for all becomes a recipe like any. */
 static bool take_scale(Store *store, const Recipe *recipe, const Change *change,
                        Narrow *narrow)
@@ -114,7 +123,11 @@ static bool take_scale(Store *store, const Recipe *recipe, const Change *change,
         (change->changes == 1 && change->change->kind == CHANGE_CAST);
     if (!plain || !(SCALES & DTYPE_BIT(change->source->dtype)))
         return false;
-    narrow->scale = operand_recipe(store, recipe, change);
+    Recipe *scale = operand_recipe(store, recipe, change);
+    if (narrow->scale)
+        fold_scale(store, scale, narrow);
+    else
+        narrow->scale = scale;
     return true;
 }
 
@@ -133,9 +146,28 @@ static Recipe *before_changes(Store *store, const Recipe *recipe)
  * dequantizes: kernels leave the rounding out. */
 static bool is_rounding(const Change *change, const Change *end)
 {
-    return end - change == 2 && change[0].kind == CHANGE_CAST &&
+    return end - change >= 2 && change[0].kind == CHANGE_CAST &&
            (change[0].dtype == DT_F16 || change[0].dtype == DT_BF16) &&
            change[1].kind == CHANGE_CAST && change[1].dtype == DT_F32;
+}
+
+/* Scales, and roundings of what is scaled, up to `end`; false: there is something else. */
+static bool take_scales(Store *store, const Recipe *recipe, const Change *next,
+                        const Change *end, Narrow *narrow)
+{
+    while (next < end) {
+        if (next->kind == CHANGE_MUL) {
+            if (!take_scale(store, recipe, next, narrow))
+                return false;
+            next++;
+        } else if (narrow->scale && is_rounding(next, end)) {
+            narrow->rounded = next->dtype;
+            next += 2;
+        } else {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool recipe_narrow(Store *store, const Recipe *recipe, Narrow *narrow)
@@ -152,17 +184,10 @@ bool recipe_narrow(Store *store, const Recipe *recipe, Narrow *narrow)
             return false;
         next++;
     }
-    if (next < end && next->kind == CHANGE_MUL) {
-        if (!take_scale(store, recipe, next, narrow))
-            return false;
-        next++;
-    }
-    if (narrow->scale && is_rounding(next, end)) {
-        narrow->rounded = next->dtype;
-        next = end;
-    }
+    if (!take_scales(store, recipe, next, end, narrow))
+        return false;
     const bool zero = narrow->zero || narrow->middle != 0.0f;
-    return next == end && (narrow->scale || !zero);
+    return narrow->scale || !zero;
 }
 
 /* The last factor of an axis; -1: it has none. */
@@ -174,6 +199,15 @@ static int last_factor(const Form *form, int axis)
     return -1;
 }
 
+/* Do all functions of the only part stand still along factor k? */
+static bool stands_still(const Part *part, int k)
+{
+    for (int i = 0; i < part->changes; i++)
+        if (part->change[i].at.step[k])
+            return false;
+    return !part->at.step[k];
+}
+
 Recipe *recipe_once(Store *store, const Recipe *recipe, int axis,
                     int64_t *times)
 {
@@ -183,7 +217,7 @@ Recipe *recipe_once(Store *store, const Recipe *recipe, int axis,
     Form *form = form_copy(store, recipe);
     for (;;) {
         const int k = last_factor(form, axis);
-        if (k < 0 || form->part->at.step[k])
+        if (k < 0 || !stands_still(form->part, k))
             break;
         *times *= form->dim[k];
         Reindex x = reindex_same(form);

@@ -69,7 +69,7 @@ static bool take_middle(Store *store, const Narrow *narrow, Table *table)
 static bool take_scales(Store *store, const Narrow *narrow, Table *table)
 {
     table->type = narrow->rounded ? narrow->rounded : DT_F32;
-    if (dtype_bits(recipe_dtype(narrow->values)) > 8)
+    if (dtype_bits(recipe_dtype(narrow->values)) > 8 || narrow->folded)
         return false;
     table->scale = plain_form(store, narrow->scale);
     if (!table->scale)

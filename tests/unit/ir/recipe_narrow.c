@@ -143,8 +143,35 @@ static void half_widths_come_apart(void **state)
         assert_true(recipe_same(narrow.scale, same.scale));
         assert_true(recipe_same(narrow.zero, same.zero));
         rounded = recipe_mul(s, rounded, recipe_number(s, 2.0f));
-        assert_false(recipe_narrow(s, rounded, &narrow));
+        assert_true(recipe_narrow(s, rounded, &narrow));
+        assert_int_equal(narrow.rounded, DT_NONE);
+        assert_true(narrow.folded && !same.folded);
     }
+    world_free(&w);
+}
+
+/* A normalization of what is made with the numbers: its factors go into the scales. */
+static void factors_fold(void **state)
+{
+    static const float factor[ROWS] = { 2.0f, 0.5f, -4.0f, 1.0f };
+    World w;
+    (void)state;
+    Store *s = &world_new(&w)->store;
+    const Recipe *values = numbers(&w, DT_I8, COLUMNS, -40);
+    const Recipe *zero = numbers(&w, DT_I8, BLOCKS, -9);
+    const Recipe *each = recipe_along(s, 2, 0, ROWS, factor);
+    const Recipe *wide = dequantized(&w, values, zero);
+    check_parts(&w, recipe_mul(s, wide, each));
+    Narrow narrow;
+    int64_t times;
+    const Recipe *once = recipe_cast(s, values, DT_F32);
+    once = recipe_mul(s, once, recipe_number(s, 3.0f));
+    assert_true(recipe_narrow(s, recipe_mul(s, once, each), &narrow));
+    /* One scale for all, one factor for each row. */
+    recipe_once(s, narrow.scale, 1, &times);
+    assert_int_equal(times, COLUMNS);
+    recipe_once(s, narrow.scale, 0, &times);
+    assert_int_equal(times, 1);
     world_free(&w);
 }
 
@@ -158,11 +185,11 @@ static void other_forms_are_refused(void **state)
     Recipe *wide = recipe_cast(s, values, DT_F32);
     Recipe *half = recipe_cast(s, recipe_cast(s, wide, DT_F16), DT_F32);
     Recipe *number = recipe_number(s, 2.0f);
-    Recipe *twice = recipe_mul(s, recipe_mul(s, wide, number), number);
+    Recipe *more = recipe_add(s, recipe_mul(s, wide, number), number);
     assert_true(recipe_narrow(s, wide, &narrow));
     assert_null(narrow.scale);
     assert_false(recipe_narrow(s, half, &narrow));
-    assert_false(recipe_narrow(s, twice, &narrow));
+    assert_false(recipe_narrow(s, more, &narrow));
     assert_false(recipe_narrow(s, scales(&w), &narrow));
     assert_false(recipe_narrow(s, values, &narrow));
     /* A zero point without a scale, one that is no whole number. */
@@ -178,6 +205,7 @@ int main(void)
         cmocka_unit_test(blocks_come_apart),
         cmocka_unit_test(one_zero_is_a_number),
         cmocka_unit_test(half_widths_come_apart),
+        cmocka_unit_test(factors_fold),
         cmocka_unit_test(other_forms_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
