@@ -110,7 +110,7 @@ Recipe *recipe_memory(Store *store, DType type, int rank, const int64_t *dims,
 Recipe *recipe_fill(Store *store, DType type, int rank, const int64_t *dims,
                     const void *value);
 
-/* A constant of whole bytes that later->make() writes to later->place when it is first read; later
+/* A constant that later->make() writes to later->place when it is first read; later
  * is borrowed, its place is set here. */
 Recipe *recipe_later(Store *store, Later *later, DType type, int rank,
                      const int64_t *dims);
@@ -156,6 +156,10 @@ Recipe *recipe_concat(Store *store, int n, Recipe *const *r, int axis);
 /* Broadcasts to dims by the rules of ONNX. */
 Recipe *recipe_expand(Store *store, const Recipe *recipe, int rank,
                       const int64_t *dims);
+/* [outer][count][inner] -> [outer][size][inner]: each number of axis 1 so many times in a row, the
+ * last one fewer times. */
+Recipe *recipe_repeat(Store *store, const Recipe *recipe, int64_t times,
+                      int64_t size);
 /* Conversion with ONNX Cast's rules (rounding to nearest even, saturation for float8). */
 Recipe *recipe_cast(Store *store, const Recipe *recipe, DType type);
 /* recipe * v and recipe + v; v is broadcast to the dims of recipe by the rules of ONNX and
@@ -182,8 +186,8 @@ typedef struct Narrow {
 } Narrow;
 /* false: it is not of that form. */
 bool recipe_narrow(Store *store, const Recipe *recipe, Narrow *narrow);
-/* A scale or zero point of such a recipe, whose elements along an axis come *times in a row: each
- * of them once. */
+/* A scale or zero point of such a recipe, whose elements along an axis come *times in a row, the
+ * last one fewer times perhaps: each of them once. */
 Recipe *recipe_once(Store *store, const Recipe *recipe, int axis,
                     int64_t *times);
 

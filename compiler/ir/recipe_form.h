@@ -128,6 +128,11 @@ Recipe *form_result(Store *store, ArenaMark mark, Form *form, DType type,
 int64_t form_count(const Form *form);
 /* Has a part as many guards as it may have? */
 bool form_guards_full(const Form *form);
+/* Are the operands of all changes of a part the same along factor k? */
+bool changes_stand_still(const Part *part, int k);
+/* Reads each number once along factor k, the only one of its axis, where it comes *times in a row,
+ * the last one fewer times (recipe_repeat.c); false: it does not. */
+bool form_read_once(Form *form, int k, int64_t *times);
 /* Hides all but low <= index < high of factor k. */
 void form_add_guard(Part *part, int k, int64_t low, int64_t high);
 /* Least and greatest value over the index space. */

@@ -2,8 +2,6 @@
  * Constants that are computed when somebody reads them first: a place in the
  * spill file that is known at once and filled then. One that nobody reads is
  * never computed. */
-#include <assert.h>
-
 #include "ir/recipe_form.h"
 
 Recipe *recipe_later(Store *store, Later *later, DType type, int rank,
@@ -11,7 +9,6 @@ Recipe *recipe_later(Store *store, Later *later, DType type, int rank,
 {
     const int64_t count = dims_product(rank, dims);
     const uint64_t bytes = (uint64_t)dtype_bytes(type, count);
-    assert(dtype_bits(type) >= 8);
     later->place = (Span){ spill_room(store, bytes), bytes };
     const Source source = {
         .dtype = type,

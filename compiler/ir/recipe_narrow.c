@@ -3,6 +3,7 @@
  * points that make it float. Kernels that widen weights themselves store the parts. */
 #include <string.h>
 
+#include "base/size.h"
 #include "ir/convert.h"
 #include "ir/recipe_form.h"
 
@@ -199,13 +200,18 @@ static int last_factor(const Form *form, int axis)
     return -1;
 }
 
-/* Do all functions of the only part stand still along factor k? */
-static bool stands_still(const Part *part, int k)
+bool changes_stand_still(const Part *part, int k)
 {
     for (int i = 0; i < part->changes; i++)
         if (part->change[i].at.step[k])
             return false;
-    return !part->at.step[k];
+    return true;
+}
+
+/* Do all functions of the only part stand still along factor k? */
+static bool stands_still(const Part *part, int k)
+{
+    return changes_stand_still(part, k) && !part->at.step[k];
 }
 
 Recipe *recipe_once(Store *store, const Recipe *recipe, int axis,
@@ -217,6 +223,8 @@ Recipe *recipe_once(Store *store, const Recipe *recipe, int axis,
     Form *form = form_copy(store, recipe);
     for (;;) {
         const int k = last_factor(form, axis);
+        if (*times == 1 && k >= 0 && form_read_once(form, k, times))
+            break;
         if (k < 0 || !stands_still(form->part, k))
             break;
         *times *= form->dim[k];
@@ -225,7 +233,7 @@ Recipe *recipe_once(Store *store, const Recipe *recipe, int axis,
         form_reindex(form, &x);
     }
     memcpy(dims, recipe->dim, recipe->rank * sizeof *dims);
-    dims[axis] /= *times;
+    dims[axis] = i64_ceil_div(dims[axis], *times);
     return form_result(store, mark, form, recipe_dtype(recipe), recipe->rank,
                        dims);
 }

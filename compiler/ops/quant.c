@@ -248,55 +248,98 @@ void lower_dequantize(Lower *lower, Node *node)
         lower_cast(lower, out, y);
 }
 
-/* (r - zero) * scale, both broadcast from these dims. */
-static Recipe *affine(Store *store, Recipe *recipe, const Tensor *scale,
-                      const Tensor *zero, int rank, const int64_t *dims)
+/* (recipe - zero) * scale, both broadcast; zero may be NULL. */
+static Recipe *affine(Store *store, Recipe *recipe, const Recipe *scale,
+                      const Recipe *zero)
 {
     if (zero) {
-        Recipe *z = recipe_cast(
-            store, recipe_reshape(store, zero->value, rank, dims), DT_F32);
-        recipe = recipe_add(store, recipe,
-                            recipe_mul(store, z, recipe_number(store, -1.0f)));
+        const Recipe *minus = recipe_number(store, -1.0f);
+        const Recipe *wide = recipe_cast(store, zero, DT_F32);
+        recipe = recipe_add(store, recipe, recipe_mul(store, wide, minus));
     }
-    return recipe_mul(
-        store, recipe,
-        recipe_cast(store, recipe_reshape(store, scale->value, rank, dims),
-                    DT_F32));
+    return recipe_mul(store, recipe, recipe_cast(store, scale, DT_F32));
 }
 
-/* With one number for each block of an axis, which becomes two. NULL: blocks do not fill it. */
-static Recipe *blocked_affine(Graph *graph, Recipe *recipe, const Tensor *scale,
-                              const Tensor *zero, int axis, int64_t block)
+/* A constant [outer][size][inner] with one number for so many of its middle axis. */
+typedef struct Blocks {
+    int64_t outer;
+    int64_t size;
+    int64_t inner;
+    int64_t block;
+    int64_t count;
+} Blocks;
+
+static Blocks blocks_of(const Recipe *recipe, int axis, int64_t block)
 {
-    Store *s = graph->store;
     const int rank = recipe_rank(recipe);
     const Shape all = shape_of(rank, recipe_dims(recipe));
-    if (block > all.dim[axis])
-        block = i64_max(all.dim[axis], 1); /* a single one, not filled */
-    if (all.dim[axis] % block)
-        return NULL;
-    const int64_t outer = shape_product(&all, 0, axis);
-    const int64_t inner = shape_product(&all, axis + 1, rank);
-    const int64_t blocks = all.dim[axis] / block;
-    const int64_t cut[4] = {
-        outer,
-        blocks,
-        block,
-        inner,
+    const int64_t size = i64_max(all.dim[axis], 1);
+    Blocks blocks = {
+        .outer = shape_product(&all, 0, axis),
+        .size = all.dim[axis],
+        .inner = shape_product(&all, axis + 1, rank),
+        .block = i64_min(block, size), /* a single one, not filled */
     };
-    const int64_t each[4] = { outer, blocks, 1, inner };
-    recipe = affine(s, recipe_reshape(s, recipe, 4, cut), scale, zero, 4, each);
-    return recipe_reshape(s, recipe, rank, all.dim);
+    blocks.count = i64_ceil_div(blocks.size, blocks.block);
+    return blocks;
 }
 
-static Recipe *axis_affine(Graph *graph, Recipe *recipe, const Tensor *scale,
+/* Is the last block as large as the others? */
+static bool is_full(const Blocks *blocks)
+{
+    return blocks->size % blocks->block == 0;
+}
+
+/* The constant as its blocks are counted. */
+static Recipe *cut_blocks(Store *store, const Recipe *recipe,
+                          const Blocks *blocks)
+{
+    const int64_t full[4] = { blocks->outer, blocks->count, blocks->block,
+                              blocks->inner };
+    const int64_t partly[3] = { blocks->outer, blocks->size, blocks->inner };
+    if (is_full(blocks))
+        return recipe_reshape(store, recipe, 4, full);
+    return recipe_reshape(store, recipe, 3, partly);
+}
+
+/* Scales or zero points for that; NULL: there are none. */
+static Recipe *of_blocks(Store *store, const Tensor *numbers,
+                         const Blocks *blocks)
+{
+    const int64_t full[4] = { blocks->outer, blocks->count, 1, blocks->inner };
+    const int64_t partly[3] = { blocks->outer, blocks->count, blocks->inner };
+    if (!numbers)
+        return NULL;
+    if (is_full(blocks))
+        return recipe_reshape(store, numbers->value, 4, full);
+    Recipe *each = recipe_reshape(store, numbers->value, 3, partly);
+    return recipe_repeat(store, each, blocks->block, blocks->size);
+}
+
+/* With one number for each block of an axis. */
+static Recipe *blocked_affine(Store *store, Recipe *recipe, const Tensor *scale,
+                              const Tensor *zero, int axis, int64_t block)
+{
+    const Shape all = shape_of(recipe_rank(recipe), recipe_dims(recipe));
+    const Blocks blocks = blocks_of(recipe, axis, block);
+    recipe = cut_blocks(store, recipe, &blocks);
+    recipe = affine(store, recipe, of_blocks(store, scale, &blocks),
+                    of_blocks(store, zero, &blocks));
+    return recipe_reshape(store, recipe, all.rank, all.dim);
+}
+
+static Recipe *axis_affine(Store *store, Recipe *recipe, const Tensor *scale,
                            const Tensor *zero, int axis)
 {
     int64_t dims[MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    const int rank = axis < 0 ? 0 : recipe_rank(recipe);
+    const Recipe *less = NULL;
     if (axis >= 0)
         dims[axis] = recipe_dims(recipe)[axis];
-    return affine(graph->store, recipe, scale, zero,
-                  axis < 0 ? 0 : recipe_rank(recipe), dims);
+    if (zero)
+        less = recipe_reshape(store, zero->value, rank, dims);
+    return affine(store, recipe,
+                  recipe_reshape(store, scale->value, rank, dims), less);
 }
 
 /* As many zero points as scales, or none. */
@@ -325,9 +368,9 @@ Recipe *constant_dequantize(Node *node)
     geometry(node); /* fails where the scales do not fit */
     check_zeros(node, scale, zero);
     Recipe *recipe = recipe_cast(g->store, x->value, DT_F32);
-    recipe = block ? blocked_affine(g, recipe, scale, zero, axis, block)
-                   : axis_affine(g, recipe, scale, zero, axis);
-    if (!recipe || type == DT_F32)
+    recipe = block ? blocked_affine(g->store, recipe, scale, zero, axis, block)
+                   : axis_affine(g->store, recipe, scale, zero, axis);
+    if (type == DT_F32)
         return recipe;
     return recipe_cast(g->store, recipe, type);
 }

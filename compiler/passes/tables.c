@@ -11,8 +11,9 @@ typedef struct Table {
     Recipe *values;
     /* NULL: none; [], [C] for the columns, or [R][blocks] for blocks of each row */
     Recipe *scale;
-    Recipe *zero; /* of their type, in the form of the scales; NULL: none */
-    DType type;   /* that rows are dequantized to */
+    Recipe *zero;  /* of their type, in the form of the scales; NULL: none */
+    int64_t block; /* numbers of a row that share a scale */
+    DType type;    /* that rows are dequantized to */
 } Table;
 
 static bool is_per_row(const Table *table)
@@ -20,11 +21,12 @@ static bool is_per_row(const Table *table)
     return table->scale && recipe_rank(table->scale) == 2;
 }
 
-/* Numbers of [R][C] in the form that a Table has them in; NULL: there is none for them. */
-static Recipe *plain_form(Store *store, const Recipe *numbers)
+/* Numbers of [R][C] in the form that a Table has them in, one for *block of a row; NULL: there is
+ * none for them. */
+static Recipe *plain_form(Store *store, const Recipe *numbers, int64_t *block)
 {
     int64_t times;
-    Recipe *once = recipe_once(store, numbers, 1, &times);
+    Recipe *once = recipe_once(store, numbers, 1, block);
     once = recipe_once(store, once, 0, &times);
     const int64_t *dims = recipe_dims(once);
     if (dims[0] == recipe_dims(numbers)[0])
@@ -68,10 +70,11 @@ static bool take_middle(Store *store, const Narrow *narrow, Table *table)
 
 static bool take_scales(Store *store, const Narrow *narrow, Table *table)
 {
+    int64_t block;
     table->type = narrow->rounded ? narrow->rounded : DT_F32;
     if (dtype_bits(recipe_dtype(narrow->values)) > 8 || narrow->folded)
         return false;
-    table->scale = plain_form(store, narrow->scale);
+    table->scale = plain_form(store, narrow->scale, &table->block);
     if (!table->scale)
         return false;
     if (!narrow->rounded)
@@ -80,8 +83,9 @@ static bool take_scales(Store *store, const Narrow *narrow, Table *table)
         return false;
     if (!narrow->zero)
         return take_middle(store, narrow, table);
-    table->zero = plain_form(store, narrow->zero);
-    return table->zero && same_form(table->zero, table->scale);
+    table->zero = plain_form(store, narrow->zero, &block);
+    return table->zero && block == table->block &&
+           same_form(table->zero, table->scale);
 }
 
 /* false: its numbers are as wide as the model has them, or of no form that a DequantizeLinear of
@@ -150,9 +154,7 @@ static Tensor *dequantized(Graph *graph, const Node *node, const Table *table)
     if (recipe_rank(table->scale))
         node_set_int(made, "axis", shape->rank - 1);
     if (is_per_row(table))
-        node_set_int(made, "block_size",
-                     recipe_dims(table->values)[1] /
-                         recipe_dims(table->scale)[1]);
+        node_set_int(made, "block_size", table->block);
     infer_node(made);
     return numbers;
 }

@@ -15,8 +15,8 @@ import onnx
 import tap
 
 F32 = onnx.CODES['float32']
-BITS = {'int8': 8, 'int4': 4}
-SPARE = 160  # bytes for alignment, and for how weights become floats
+BITS = {'int8': 8, 'uint8': 8, 'int4': 4, 'uint4': 4, 'int2': 2}
+SPARE = 192  # bytes for alignment, and for how weights become floats
 
 
 class Model:
@@ -63,7 +63,36 @@ class Model:
 
     def made(self, x):
         last = 't%d' % (len(self.nodes) + len(self.weights) - 1)
-        return onnx.make_model(self.nodes, [onnx.make_value('x', F32, x)], [onnx.make_value(last, F32, [None] * len(x))], self.weights, 21)
+        return onnx.make_model(self.nodes, [onnx.make_value('x', F32, x)], [onnx.make_value(last, F32, [None] * len(x))], self.weights, 21,
+                               [('com.microsoft', 1)])
+
+
+def blocks(kind, k, n, block, axis=0, zeros=True, rows=3):
+    """A product whose weights have a scale for each block of an axis."""
+    m = Model(k)
+    scales = [-(-k // block), n] if axis == 0 else [k, -(-n // block)]
+    w = m.dequantized(kind, [k, n], scales, zeros, axis=axis, block_size=block)
+    m.node('MatMul', ['x', w])
+    m.padded(n)
+    return m, [rows, k]
+
+
+def gemm(kind, k, n, block, zeros=True):
+    m = Model(k)
+    w = m.dequantized(kind, [n, k], [n, -(-k // block)], zeros, axis=1, block_size=block)
+    m.node('Gemm', ['x', w, m.floats([n])], transB=1, alpha=.5)
+    return m, [2, k]
+
+
+def nbits(bits, k, n, block, zeros=True, rows=3):
+    m = Model(k)
+    count = -(-k // block)
+    ins = ['x', m.integers('uint8', [n, count, block * bits // 8]), m.floats([n * count], .01, .1)]
+    if zeros:
+        ins.append(m.integers('uint8', [n * -(-count * bits // 8)]))
+    m.node('MatMulNBits', ins, 'com.microsoft', K=k, N=n, bits=bits, block_size=block)
+    m.padded(n)
+    return m, [rows, k]
 
 
 def normalized(op, kind, group=1, each=True):
@@ -90,6 +119,14 @@ def normalized(op, kind, group=1, each=True):
 
 
 CASES = {}
+for _kind in ('int8', 'int4', 'uint4'):
+    for _k, _n, _block in ((24, 40, 16), (100, 64, 32), (33, 18, 32), (24, 40, 32)):
+        CASES['blocks %s %d %d %d' % (_kind, _k, _n, _block)] = (blocks, _kind, _k, _n, _block)
+        CASES['gemm %s %d %d %d' % (_kind, _k, _n, _block)] = (gemm, _kind, _k, _n, _block)
+for _bits in (2, 4, 8):
+    for _k, _n, _block in ((24, 40, 16), (100, 64, 32), (64, 24, 32), (48, 24, 32)):
+        for _zeros in (False, True):
+            CASES['nbits %d %d %d %d %s' % (_bits, _k, _n, _block, _zeros)] = (nbits, _bits, _k, _n, _block, _zeros)
 for _op in ('Conv', 'ConvTranspose', 'Gemm', 'MatMul'):
     for _kind in ('int8', 'int4', 'float16'):
         CASES['normalized %s %s' % (_op, _kind)] = (normalized, _op, _kind)

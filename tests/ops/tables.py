@@ -27,6 +27,7 @@ FORMS = {
     'scales of rows': lambda columns: ([ROWS, 1], {'axis': 1, 'block_size': columns}),
     'scales of rows, larger blocks': lambda columns: ([ROWS, 1], {'axis': 1, 'block_size': 32}),
     'scales along the rows': lambda columns: ([ROWS], {'axis': 0}),
+    'scales of blocks, the last in part': lambda columns: ([ROWS, -(-columns // 8)], {'axis': 1, 'block_size': 8}),
     'scales of blocks': lambda columns: ([ROWS, columns // 8], {'axis': 1, 'block_size': 8}),
 }
 
@@ -35,10 +36,10 @@ def rounded(form, v):
     return struct.unpack('<' + form, struct.pack('<' + form, v))[0]
 
 
-def place(dims, columns, r, c):
+def place(dims, columns, block, r, c):
     """Where the scale of an element stands."""
     if len(dims) == 2:
-        return r * dims[1] + c * dims[1] // columns
+        return r * dims[1] + c // block
     if dims == [columns]:
         return c
     return r if dims else 0
@@ -66,7 +67,7 @@ class Case:
             nodes.append(onnx.make_node('Cast', ['g'], ['y'], to=F32))
         self.model = model(nodes, weights, 'y' if half else 'g')
         self.bytes = count * bits // 8 + scales * (2 if half else 4) + (scales * bits + 7) // 8
-        at = lambda r, c: place(dims, columns, r, c)
+        at = lambda r, c: place(dims, columns, attrs.get('block_size'), r, c)
         number = lambda r, c: rounded('e' if half else 'f', (values[r * columns + c] - zero[at(r, c)]) * scale[at(r, c)])
         self.want = [number(i % ROWS, c) for i in INDICES for c in range(columns)]
 
@@ -106,7 +107,7 @@ def check(inlay, case):
 def cases():
     """(name, maker) of all."""
     for kind, form, half, zeros in itertools.product(BITS, FORMS, (False, True), (False, True)):
-        columns = 24 if form == 'scales of blocks' else 5
+        columns = {'scales of blocks': 24, 'scales of blocks, the last in part': 20}.get(form, 5)
         name = '%s, %s%s%s' % (kind, form, ', of float16' if half else '', ', zero points' if zeros else '')
         yield name, functools.partial(Case, kind, form, columns, half, zeros)
     yield 'float16 that is cast', Widened

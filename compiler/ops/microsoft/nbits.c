@@ -197,7 +197,7 @@ static Tensor *grouped_weights(const Packed *packed, const Quantized *all)
     const Node *node = packed->node;
     Tensor *group = groups_of(packed);
     Quantized columns = { .block = 1 };
-    columns.values = expand_slice(node, all->values, 1, 0, packed->k);
+    columns.values = all->values;
     columns.scale = expand_gather(node, all->scale, group, 1);
     columns.zero = expand_gather(node, all->zero, group, 1);
     return dequantized_blocks(node, &columns);
@@ -212,12 +212,12 @@ static Tensor *nbits_weights(const Packed *packed)
         .scale = packed->scale,
         .block = packed->block,
     };
-    all.values = unpacked(packed, 1, columns);
+    Tensor *values = unpacked(packed, 1, columns);
+    all.values = expand_slice(node, values, 1, 0, packed->k);
     all.zero = zero_points(packed);
     if (node_in(node, 4))
         return grouped_weights(packed, &all);
-    Tensor *weights = dequantized_blocks(node, &all);
-    return expand_slice(node, weights, 1, 0, packed->k);
+    return dequantized_blocks(node, &all);
 }
 
 /* The product of x and the weights, but for zero points that are floats. */
