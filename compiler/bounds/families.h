@@ -12,6 +12,7 @@ KernelBounds bounds_deconv;
 KernelBounds bounds_deconv_narrow;
 KernelBounds bounds_winograd;
 KernelBounds bounds_dwconv;
+KernelBounds bounds_dwconv_narrow;
 KernelBounds bounds_dwpw;
 KernelBounds bounds_dwpw_narrow;
 KernelBounds bounds_affine;

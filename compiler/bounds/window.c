@@ -4,6 +4,7 @@
 #include "bounds/reach.h"
 #include "kernels/affine_f32.h"
 #include "kernels/dense_f32.h"
+#include "kernels/dwconv_narrow.h"
 #include "kernels/dwpw_f32.h"
 #include "kernels/matmul.h"
 #include "kernels/pool.h"
@@ -181,6 +182,16 @@ void bounds_dwconv(Bounds *bounds)
     touch(bounds, 3, "bias", channels);
     touch_image(bounds, 4, "addend", p->ow, channels);
     touch_any(bounds, 2, 5);
+}
+
+void bounds_dwconv_narrow(Bounds *bounds)
+{
+    const inlay_conv_params *p = bounds->params;
+    const int64_t taps = product_of(bounds, p->kh, p->kw);
+    bounds_dwconv(bounds);
+    bounds_refuse(bounds, taps > INLAY_DW_NARROW_TAPS,
+                  "its window has too many taps");
+    narrow_weights(bounds, 5, taps);
 }
 
 /* The 1x1 convolution of a pair, whose input are the pixels in scratch, the last operand. */

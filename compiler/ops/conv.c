@@ -4,7 +4,7 @@
  */
 #include "base/size.h"
 #include "kernels/deconv_f32.h"
-#include "kernels/dwconv_f32.h"
+#include "kernels/dwconv_narrow.h"
 #include "ops/epilogue.h"
 #include "ops/families.h"
 #include "ops/pack.h"
@@ -185,13 +185,16 @@ static void lower_depthwise(Lower *lower, Node *node, const Layer *layer,
                             const Recipe *weights,
                             const inlay_conv_params *params)
 {
-    const char *kernel = params->act ? "dwconv_act_f32" : "dwconv_f32";
-    Step *step = lower_step(lower, kernel, params);
+    const char *name = params->act ? "dwconv_act" : "dwconv";
     Tensor *bias = bias_tensor(lower, node, layer, 1, layer->groups);
     const Weights packed = pack_depthwise_weights(lower, weights);
+    const bool wide = packed.type == DT_F32;
+    const char *kernel = lower_kernel(lower, name, packed.type);
+    Step *step = lower_step(lower, kernel, params);
     finish_packed(step, layer, &packed, bias);
     Operand *x = step->operand + 1;
-    window_pixels(&layer->window, x, INLAY_DW_TILE_MOST);
+    window_pixels(&layer->window, x,
+                  wide ? INLAY_DW_TILE_MOST : INLAY_DW_STRETCH);
 }
 
 static void lower_grouped(Lower *lower, Node *node, const Layer *layer,

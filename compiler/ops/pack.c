@@ -3,6 +3,7 @@
 #include "ops/pack.h"
 
 #include "base/size.h"
+#include "kernels/dwconv_narrow.h"
 #include "kernels/tile_narrow.h"
 #include "ops/nest.h"
 
@@ -590,10 +591,41 @@ Tensor *pack_bias(Lower *lower, const Recipe *bias, int64_t groups, int64_t oc)
     return lower_constant(lower, recipe);
 }
 
+/* Scales or zero points [C][1][1...], one for each channel. */
+static Tensor *of_channels(Lower *lower, const Recipe *numbers)
+{
+    const int64_t channels = recipe_dims(numbers)[0];
+    return lower_constant(lower,
+                          recipe_reshape(lower->store, numbers, 1, &channels));
+}
+
+/* false: they have another order than that of the channels. */
+static bool depthwise_scales(Lower *lower, const Narrow *narrow,
+                             Weights *weights)
+{
+    Scales scales;
+    if (!find_scales(lower->store, narrow, &scales))
+        return false;
+    const int64_t channels = recipe_dims(narrow->values)[0];
+    weights->how = how_of(lower, narrow, &scales, channels);
+    weights->scale = of_channels(lower, scales.scale);
+    if (scales.zero)
+        weights->zero = of_channels(lower, scales.zero);
+    return true;
+}
+
 Weights pack_depthwise_weights(Lower *lower, const Recipe *w)
 {
-    Store *store = lower->store;
+    Narrow narrow;
+    Weights weights = { .width = lower->pack_width };
     const int64_t channels = recipe_dims(w)[0];
-    Recipe *matrix = recipe_matrix(store, w, channels);
-    return wide_weights(lower, recipe_turn(store, matrix));
+    const bool few = recipe_count(w) / channels <= INLAY_DW_NARROW_TAPS;
+    const bool as_stored =
+        few && find_narrow(lower, w, &narrow) &&
+        (!narrow.scale || depthwise_scales(lower, &narrow, &weights));
+    const Recipe *stored = as_stored ? narrow.values : w;
+    Recipe *matrix = recipe_matrix(lower->store, stored, channels);
+    weights.type = recipe_dtype(stored);
+    weights.values = lower_constant(lower, recipe_turn(lower->store, matrix));
+    return weights;
 }

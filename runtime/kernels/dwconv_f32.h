@@ -474,21 +474,29 @@ INLAY_APART int inlay_dwconv_rows(void *const *base, const inlay_step *s,
     return 0;
 }
 
-static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s,
-                                   int32_t r0, int32_t r1)
+/* Rows by a kernel of so many operands, which knows no images that stand upright. */
+static inline int inlay_dwconv_with(inlay_kernel *kernel, int operands,
+                                    void *const *base, const inlay_step *s,
+                                    int32_t r0, int32_t r1)
 {
     const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     inlay_slide slide;
     if (!inlay_upright(p))
-        return inlay_dwconv_rows(base, s, r0, r1);
+        return kernel(base, s, r0, r1);
     slide.height = p->oh;
     slide.rows = p->ih;
     slide.stride = p->sh;
     slide.pad = p->ph;
     slide.extent = (p->kh - 1) * p->dh + 1;
     slide.transposed = 0;
-    slide.operands = 5;
-    return inlay_upright_rows(inlay_dwconv_rows, base, s, r0, r1, &slide);
+    slide.operands = operands;
+    return inlay_upright_rows(kernel, base, s, r0, r1, &slide);
+}
+
+static inline int inlay_dwconv_f32(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    return inlay_dwconv_with(inlay_dwconv_rows, 5, base, s, r0, r1);
 }
 
 static inline int inlay_dwconv_act_f32(void *const *base, const inlay_step *s,

@@ -63,18 +63,27 @@ typedef struct inlay_stored {
     inlay_queue *queue;
 } inlay_stored;
 
-/* Operand w of a step, whose further operands are at `how`. */
-static inline void inlay_stored_take(void *const *base, const inlay_step *s,
+/* Operand w of a step, whose further operands are at `how`; no tiles wait for it. */
+static inline void inlay_stored_read(void *const *base, const inlay_step *s,
                                      int w, int how, const inlay_widening *type,
-                                     inlay_stored *narrow, inlay_queue *queue)
+                                     inlay_stored *narrow)
 {
-    queue->tiles = 0;
-    narrow->queue = queue;
+    narrow->queue = NULL;
     narrow->type = type;
     narrow->values = inlay_at(base, s, w);
     narrow->how = (const int32_t *)inlay_at(base, s, how);
     narrow->scale = inlay_at(base, s, how + 1);
     narrow->zero = inlay_at(base, s, how + 2);
+}
+
+/* The same, with a queue of tiles. */
+static inline void inlay_stored_take(void *const *base, const inlay_step *s,
+                                     int w, int how, const inlay_widening *type,
+                                     inlay_stored *narrow, inlay_queue *queue)
+{
+    inlay_stored_read(base, s, w, how, type, narrow);
+    narrow->queue = queue;
+    queue->tiles = 0;
 }
 
 /* Scales [first, first + n), n at most 16. */

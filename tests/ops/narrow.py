@@ -67,6 +67,20 @@ class Model:
                                [('com.microsoft', 1)])
 
 
+def depthwise(kind, channels, kernel, zeros=True, each=True, act=None):
+    m = Model(channels)
+    dims = [channels, 1, kernel, kernel]
+    if kind == 'float16':
+        w = m.node('Cast', [m.floats(dims, -1, 1, kind)], to=F32)
+    else:
+        w = m.dequantized(kind, dims, [channels] if each else [], zeros, **({'axis': 0} if each else {}))
+    y = m.node('Conv', ['x', w], group=channels, kernel_shape=[kernel, kernel], pads=[kernel // 2] * 4)
+    m.padded(channels)
+    if act:
+        m.node(act, [y])
+    return m, [1, channels, 9, 11]
+
+
 def blocks(kind, k, n, block, axis=0, zeros=True, rows=3):
     """A product whose weights have a scale for each block of an axis."""
     m = Model(k)
@@ -119,6 +133,9 @@ def normalized(op, kind, group=1, each=True):
 
 
 CASES = {}
+for _kind in ('int8', 'uint8', 'int4', 'float16'):
+    for _channels, _kernel in ((24, 3), (37, 5), (6, 1)):
+        CASES['depthwise %s %d %d' % (_kind, _channels, _kernel)] = (depthwise, _kind, _channels, _kernel)
 for _kind in ('int8', 'int4', 'uint4'):
     for _k, _n, _block in ((24, 40, 16), (100, 64, 32), (33, 18, 32), (24, 40, 32)):
         CASES['blocks %s %d %d %d' % (_kind, _k, _n, _block)] = (blocks, _kind, _k, _n, _block)
