@@ -10,7 +10,7 @@ import host
 import tap
 import trial
 
-FLAGS = ['-std=c99', '-O1', '-ffp-contract=off', '-DINLAY_CHECK', '-w']
+FLAGS = ['-std=c99', host.LEVEL, '-ffp-contract=off', '-DINLAY_CHECK', '-w']
 FOUND = 'returned 6'        # NAME_E_CHECK
 FORMS = [[], ['--io=in0=rows'], ['--io=arena', '--region', 'a:4K', '--region', 'b:16K']]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models x ways to compile x checks: whatever the options, each model has the answer of the plainest plan, bit for bit.
 
-    forms.py --inlay INLAY --options NAME,... --checks NAME,... [--set NAME | --every N] [--only REGEX] [--cc CC] [--level=-O1]
+    forms.py --inlay INLAY --options NAME,... --checks NAME,... [--set NAME | --every N] [--only REGEX] [--cc CC] [--level=-Og]
              [--group N] [--jobs N] FOLDER|TAR...
 
 OPTIONS and CHECKS below are the tables. Every N-th model is taken, or the models of one of SETS. Models that a C compiler sees
@@ -253,7 +253,7 @@ def options():
     p.add_argument('--every', type=int, default=1)
     p.add_argument('--only', default='')
     p.add_argument('--cc', default='gcc')
-    p.add_argument('--level', default='-O1')
+    p.add_argument('--level', default=host.LEVEL)
     p.add_argument('--sanitize', action='store_true')
     p.add_argument('--group', type=int, default=16)
     p.add_argument('--jobs', type=int, default=1)

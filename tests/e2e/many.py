@@ -90,7 +90,7 @@ def built(work, text, sources, folders, flags=()):
     """What the program writes; or a text that says why there is none."""
     with open(os.path.join(work, 'main.c'), 'w') as f:
         f.write(text)
-    command = ['cc'] + host.STRICT + ['-O1', '-o', 'program', 'main.c'] + sources + ['-I' + os.path.join(f, 'src') for f in folders] + list(flags)
+    command = ['cc'] + host.STRICT + [host.LEVEL, '-o', 'program', 'main.c'] + sources + ['-I' + os.path.join(f, 'src') for f in folders] + list(flags)
     status, said = host.run(command + ['-lm'], work)
     if status:
         return said

@@ -77,7 +77,7 @@ def together(t, work, names, compiler, label, before, after):
     calls = ' || '.join('(%s_run(NULL, NULL, NULL) != %s_E_ARG)' % (n, n.upper()) for n in names)
     with open(os.path.join(work, 'program.c'), 'w') as f:
         f.write(MAIN % dict(before=before, headers=headers, after=after, calls=calls))
-    command = [compiler] + host.STRICT + ['-O0'] + [word for n in names for word in ('-I', 'out-%s/src' % n)]
+    command = [compiler] + host.STRICT + ['-O0' if compiler == 'clang' else host.LEVEL] + [word for n in names for word in ('-I', 'out-%s/src' % n)]
     status, text = objects(work, names, compiler, command)
     if not status:
         made = [os.path.join(compiler, f) for f in os.listdir(os.path.join(work, compiler))]

@@ -255,7 +255,7 @@ def run_compiled(inlay, work, model, hops, flags, plan):
     write(os.path.join(work, 'main.c'), text.encode())
     given = write(os.path.join(work, 'hops.bin'), b''.join(struct.pack('<%df' % len(h), *h) for h in hops))
     program = os.path.join(work, 'program')
-    trial.must('cc', ['gcc', '-O1', '-ffp-contract=off', '-DINLAY_CHECK', '-Wall', '-Wextra', '-Wno-type-limits', '-Werror', '-I' + os.path.join(out, 'src'),
+    trial.must('cc', ['gcc', host.LEVEL, '-ffp-contract=off', '-DINLAY_CHECK', '-Wall', '-Wextra', '-Wno-type-limits', '-Werror', '-I' + os.path.join(out, 'src'),
                       os.path.join(work, 'main.c')] + host.sources(out) + ['-lm', '-o', program])
     printed = os.path.join(work, 'printed')
     trial.must('the program', ['sh', '-c', '%s %s > %s' % (program, given, printed)])

@@ -30,7 +30,7 @@ def sanitizing(compiler='gcc'):
     with host.Work() as work:
         with open(os.path.join(work, 'x.c'), 'w') as f:
             f.write('int main(void) { return 0; }\n')
-        flags = SANITIZE + (['-fsanitize=pointer-overflow'] if compiler == 'clang' else [])
+        flags = SANITIZE + (['-fsanitize=pointer-overflow', '-Wno-unused-command-line-argument'] if compiler == 'clang' else [])
         return flags if host.run([compiler] + flags + ['x.c'], work)[0] == 0 else None
 
 
