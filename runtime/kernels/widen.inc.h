@@ -38,6 +38,14 @@ INLAY_APART void inlay_typed(widen)(float *to, const void *from,
         to += 4;
     }
 #endif
+#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
+    if (INLAY_KIND == INLAY_NARROW_F16) {
+        const unsigned char *bytes = inlay_typed(byte)(from, first);
+        n = inlay_four_halves(to, bytes, n);
+        first += n;
+        to += n;
+    }
+#endif
     while (to < end)
         *to++ = inlay_typed(one)(from, first++);
 }

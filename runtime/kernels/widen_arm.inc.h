@@ -1,12 +1,41 @@
 /* SPDX-License-Identifier: 0BSD
  * The part of widen.h for 32-bit Arm cores: bytes of four channels become floats by Helium's
  * vectors, or, with the registers s0 to s31 alone, by the instructions that move two numbers and
- * store four, which compilers do not make of C. The bits are those of the C. */
+ * store four, which compilers do not make of C; numbers of float16 by those alone. The bits are
+ * those of the C, but for the payload of a NaN. */
 
 /* Are all four zero points 0, as they mostly are? */
 INLAY_INLINE int inlay_is_zero(const float *zero)
 {
     return zero[0] == 0 && zero[1] == 0 && zero[2] == 0 && zero[3] == 0;
+}
+
+/* Two halves in each of s12 and s13. */
+#define INLAY_HALF_LOAD "ldr %[a], [%[from]], #4\nldr %[b], [%[from]], #4\n"
+#define INLAY_HALF_IN "vmov s12, s13, %[a], %[b]\n"
+#define INLAY_HALF_A "vcvtb.f32.f16 s4, s12\nvcvtt.f32.f16 s5, s12\n"
+#define INLAY_HALF_B "vcvtb.f32.f16 s6, s13\nvcvtt.f32.f16 s7, s13\n"
+#define INLAY_HALF_OUT "vstmia %[to]!, {s4-s7}\n"
+#define INLAY_HALF_NEXT "subs %[fours], #1\nbne 1b\n"
+#define INLAY_HALF_FLOATS INLAY_HALF_IN INLAY_HALF_A INLAY_HALF_B
+#define INLAY_HALF_LOST "cc", "memory", "s4", "s5", "s6", "s7", "s12", "s13"
+
+/* As many of n numbers of float16 as come in fours; returns how many. Not by vectors: in vcvtb
+ * binutils 2.40 encodes other vector registers than those named. */
+INLAY_INLINE int32_t inlay_four_halves(float *to, const unsigned char *from,
+                                       int32_t n)
+{
+    int32_t fours = n / 4;
+    int32_t a, b;
+    if (n < 4)
+        return 0;
+    __asm__ volatile(
+        "1:\n" INLAY_HALF_LOAD INLAY_HALF_FLOATS INLAY_HALF_OUT INLAY_HALF_NEXT
+        : [to] "+r"(to), [from] "+r"(from), [fours] "+r"(fours), [a] "=&r"(a),
+          [b] "=&r"(b)
+        :
+        : INLAY_HALF_LOST);
+    return n / 4 * 4;
 }
 
 #ifdef INLAY_HELIUM
