@@ -51,12 +51,21 @@ enum {
     INLAY_NARROW_F8E5M2FNUZ
 };
 
+/* The integer of so many bits that v ends with. */
+INLAY_INLINE float inlay_lowest(uint32_t v, const int bits, const int kind)
+{
+    const uint32_t sign = 1u << (bits - 1);
+    v &= (1u << bits) - 1;
+    if (kind == INLAY_NARROW_SIGNED)
+        return (float)((int32_t)(v ^ sign) - (int32_t)sign);
+    return (float)v;
+}
+
 /* Element i. */
 INLAY_INLINE float inlay_narrow_one(const unsigned char *from, ptrdiff_t i,
                                     const int bits, const int kind)
 {
     uint16_t half = 0;
-    uint32_t v;
     if (bits == 16)
         memcpy(&half, from + i * 2, sizeof half);
     switch (kind) {
@@ -75,12 +84,8 @@ INLAY_INLINE float inlay_narrow_one(const unsigned char *from, ptrdiff_t i,
     default:
         break;
     }
-    v = (uint32_t)from[i * bits / 8] >> i * bits % 8 & ((1u << bits) - 1);
-    if (kind == INLAY_NARROW_SIGNED) {
-        const uint32_t sign = 1u << (bits - 1);
-        return (float)((int32_t)(v ^ sign) - (int32_t)sign);
-    }
-    return (float)v;
+    return inlay_lowest((uint32_t)from[i * bits / 8] >> i * bits % 8, bits,
+                        kind);
 }
 
 #if INLAY_VL > 4

@@ -90,6 +90,33 @@ INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
     }
 }
 #else
+#if INLAY_BITS < 8
+/* The same where each tap begins a byte: one look at its four numbers. */
+INLAY_INLINE void inlay_typed(scaled_parts)(float *to, const unsigned char *at,
+                                            ptrdiff_t step, int32_t taps,
+                                            const float *factor,
+                                            const float *less)
+{
+#ifdef INLAY_HELIUM
+    const int is_signed = INLAY_KIND == INLAY_NARROW_SIGNED;
+    inlay_scaled_parts(to, at, step, taps, factor, less, INLAY_BITS, is_signed);
+#else
+    int32_t i, k;
+    for (k = 0; k < taps; k++, at += step, to += INLAY_SCALED) {
+        uint32_t v = at[0];
+        if (INLAY_BITS == 4)
+            v |= (uint32_t)at[1] << 8;
+        INLAY_UNROLL
+        for (i = 0; i < INLAY_SCALED; i++) {
+            const uint32_t part = v >> i * INLAY_BITS;
+            const float number = inlay_lowest(part, INLAY_BITS, INLAY_KIND);
+            to[i] = (number - less[i]) * factor[i];
+        }
+    }
+#endif
+}
+#endif
+
 /* One by one. */
 INLAY_INLINE void inlay_typed(scaled_ones)(float *to, const void *from,
                                            ptrdiff_t first, ptrdiff_t step,
@@ -103,6 +130,14 @@ INLAY_INLINE void inlay_typed(scaled_ones)(float *to, const void *from,
         factor[i] = scale[i];
         less[i] = zero[i];
     }
+#if INLAY_BITS < 8
+    if (first * INLAY_BITS % 8 == 0 && step * INLAY_BITS % 8 == 0) {
+        const unsigned char *at = inlay_typed(byte)(from, first);
+        const ptrdiff_t bytes = step * INLAY_BITS / 8;
+        inlay_typed(scaled_parts)(to, at, bytes, taps, factor, less);
+        return;
+    }
+#endif
     for (k = 0; k < taps; k++, first += step, to += INLAY_SCALED) {
         INLAY_UNROLL
         for (i = 0; i < INLAY_SCALED; i++)

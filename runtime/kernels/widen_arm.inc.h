@@ -86,6 +86,29 @@ INLAY_INLINE void inlay_scaled_bytes(float *to, const unsigned char *from,
     }
 }
 
+/* Likewise of 4 or 2 bits, where each tap begins a byte: shifted to the top of a lane, and down. */
+INLAY_INLINE void inlay_scaled_parts(float *to, const unsigned char *from,
+                                     ptrdiff_t step, int32_t taps,
+                                     const float *scale, const float *zero,
+                                     const int bits, const int is_signed)
+{
+    const int32x4_t up = { 32 - bits, 32 - 2 * bits, 32 - 3 * bits,
+                           32 - 4 * bits };
+    const int32x4_t down = vdupq_n_s32(bits - 32);
+    const float32x4_t factor = vld1q_f32(scale);
+    const float32x4_t less = vld1q_f32(zero);
+    int32_t k;
+    for (k = 0; k < taps; k++, from += step, to += 4) {
+        const uint32_t more = bits == 4 ? (uint32_t)from[1] << 8 : 0;
+        const uint32x4_t all = vdupq_n_u32(from[0] | more);
+        const uint32x4_t top = vshlq_u32(all, up);
+        const int32x4_t v = is_signed ? vshlq_s32((int32x4_t)top, down)
+                                      : (int32x4_t)vshlq_u32(top, down);
+        const float32x4_t moved = vsubq_f32(vcvtq_f32_s32(v), less);
+        vst1q_f32(to, vmulq_f32(moved, factor));
+    }
+}
+
 #else
 
 /* The four bytes of a tap, each taken by the instruction `load`, in s12 to s15. */
