@@ -54,11 +54,13 @@
 #endif
 
 /* The 32 registers s0 to s31 and one rounding for a product and a sum, but no vectors: code that
- * names them, and takes more registers than are free where nothing is optimized. */
+ * names them, and takes more registers than are free where nothing is optimized. The first of two
+ * halves lies in the lower part of a word. */
 #if defined __arm__ && defined __ARM_FEATURE_FMA && defined __ARM_FP
-#if !INLAY_HAS_4 && defined __GNUC__ && !defined __clang__ && \
-    defined __OPTIMIZE__
+#if !defined __ARM_BIG_ENDIAN && !INLAY_HAS_4
+#if defined __GNUC__ && !defined __clang__ && defined __OPTIMIZE__
 #define INLAY_FPU_ARM 1
+#endif
 #endif
 #endif
 
