@@ -18,7 +18,7 @@ LIMITS = {
     'functions with more than 250 tokens': (0, 0),
     'identifiers of one letter, %': (13.9, 20.0),
     'lines with ?: inside ?:': (0, 0),
-    'lines of macros that end in \\, kernels': (32, 200),
+    'lines of macros that end in \\, kernels': (31, 200),
     'circles of included files': (0, 0),
 }
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\d[\w.]*'
