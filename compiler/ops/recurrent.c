@@ -326,18 +326,28 @@ static Weights pack_rows(Lower *lower, Tensor *w, int64_t from, int64_t rows,
     };
 }
 
-/* The type that the kernel reads all weights in: that of the file, where it is one. */
-static DType type_of_weights(Lower *lower, const Node *node)
+/* The type that some rows of weights can be packed in. */
+static DType type_of_rows(Lower *lower, const Tensor *w, int64_t from,
+                          int64_t rows)
 {
-    DType type[2];
-    for (int i = 0; i < 2; i++) {
-        const Tensor *w = node->in[1 + i];
-        if (!w->value)
-            return DT_F32;
-        const Recipe *matrix = rows_of(lower, w, 0, w->shape.dim[1]);
-        type[i] = gate_weights_type(lower, matrix);
-    }
-    return type[0] == type[1] ? type[0] : DT_F32;
+    if (!w->value)
+        return DT_F32;
+    return gate_weights_type(lower, rows_of(lower, w, from, rows));
+}
+
+/* The type that the kernel reads all weights in: that of the file, where it is one. together: of
+ * all rows of the state's weights, so many are packed before the others. */
+static DType type_of_weights(Lower *lower, const Node *node, int64_t all,
+                             int64_t together)
+{
+    const Tensor *state = node->in[2];
+    const int64_t rest = all - together;
+    const DType type = type_of_rows(lower, node->in[1], 0, all);
+    if (type_of_rows(lower, state, 0, together) != type)
+        return DT_F32;
+    if (rest && type_of_rows(lower, state, together, rest) != type)
+        return DT_F32;
+    return type;
 }
 
 /* Lengths that all equal the number of steps are none. */
@@ -468,7 +478,7 @@ static Matrices packed_weights(Lower *lower, Node *node, const Recurrent *shape)
     const int64_t all = i64_mul(shape->gates, hidden);
     const bool split = shape->gates == 3;
     const int64_t together = split ? 2 * hidden : all;
-    const DType type = type_of_weights(lower, node);
+    const DType type = type_of_weights(lower, node, all, together);
     Tensor *state = node->in[2];
     Matrices weights = { .type = type };
     weights.bias = pack_biases(lower, node_in(node, 3), shape);
