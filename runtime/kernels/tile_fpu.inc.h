@@ -304,6 +304,10 @@ INLAY_INLINE void inlay_arm_clear(float *sum)
                      : "memory", "s12", "s13", "s14", "s15");
 }
 
+typedef struct inlay_arm_four {
+    float number[4];
+} inlay_arm_four;
+
 /* Four floats, one behind the other. */
 INLAY_INLINE void inlay_arm_take(float *to, const float *from)
 {
@@ -313,7 +317,7 @@ INLAY_INLINE void inlay_arm_take(float *to, const float *from)
     register float d __asm__("s15");
     __asm__("vldmia %4, {s12-s15}"
             : "=t"(a), "=t"(b), "=t"(c), "=t"(d)
-            : "r"(from), "m"(*(const float(*)[4])(const void *)from));
+            : "r"(from), "m"(*(const inlay_arm_four *)(const void *)from));
     to[0] = a;
     to[1] = b;
     to[2] = c;
@@ -327,7 +331,7 @@ INLAY_INLINE void inlay_arm_put(float *to, const float *from)
     register float c __asm__("s14") = from[2];
     register float d __asm__("s15") = from[3];
     __asm__("vstmia %1, {s12-s15}"
-            : "=m"(*(float(*)[4])(void *)to)
+            : "=m"(*(inlay_arm_four *)(void *)to)
             : "r"(to), "t"(a), "t"(b), "t"(c), "t"(d));
 }
 
