@@ -180,14 +180,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
     inlay = parser.parse_args().inlay
-    t = tap.Tap()
-    for name, case in CASES.items():
-        try:
-            check(inlay, case)
-            t.ok(name)
-        except AssertionError as e:
-            t.fail(name, str(e))
-    t.done()
+    tap.Tap().checks(CASES.items(), lambda case: check(inlay, case))
 
 
 main()

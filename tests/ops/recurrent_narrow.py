@@ -208,14 +208,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
     inlay = parser.parse_args().inlay
-    t = tap.Tap()
-    for name, case in cases():
-        try:
-            check(inlay, case)
-            t.ok(name)
-        except AssertionError as e:
-            t.fail(name, str(e))
-    t.done()
+    tap.Tap().checks(cases(), lambda case: check(inlay, case))
 
 
 main()

@@ -117,14 +117,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
     inlay = parser.parse_args().inlay
-    t = tap.Tap()
-    for name, make in cases():
-        try:
-            check(inlay, make())
-            t.ok(name)
-        except AssertionError as e:
-            t.fail(name, str(e))
-    t.done()
+    tap.Tap().checks(cases(), lambda make: check(inlay, make()))
 
 
 if __name__ == '__main__':

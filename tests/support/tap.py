@@ -26,6 +26,16 @@ class Tap:
     def skip(self, name, why):
         self._line(True, name, ' # SKIP ' + why.replace('\n', ' '))
 
+    def checks(self, cases, check):
+        """Of each (name, case) what check(case) asserts; prints the plan and leaves."""
+        for name, case in cases:
+            try:
+                check(case)
+                self.ok(name)
+            except AssertionError as e:
+                self.fail(name, str(e))
+        self.done()
+
     def done(self):
         """Prints the plan and leaves."""
         print('1..%d' % self.n if self.n else '1..0 # SKIP nothing to test', flush=True)
