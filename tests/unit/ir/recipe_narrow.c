@@ -9,27 +9,9 @@
 
 #include <cmocka.h>
 
-#include "ir/recipe.h"
+#include "world.h"
 
 enum { ROWS = 4, COLUMNS = 8, BLOCK = 4, BLOCKS = COLUMNS / BLOCK };
-
-typedef struct World {
-    Arena arena;
-    Store store;
-} World;
-
-static World *world_new(World *w)
-{
-    *w = (World){ .arena = { 0 } };
-    w->store = (Store){ .arena = &w->arena, .window = 3 * 4096 };
-    return w;
-}
-
-static void world_free(World *w)
-{
-    arena_free(&w->store.scratch);
-    arena_free(&w->arena);
-}
 
 static Recipe *numbers(World *w, DType type, int64_t columns, int start)
 {
@@ -96,10 +78,10 @@ static void blocks_come_apart(void **state)
 {
     World w;
     (void)state;
-    world_new(&w);
+    open_world(&w);
     const Recipe *values = numbers(&w, DT_I8, COLUMNS, -40);
     check_parts(&w, dequantized(&w, values, numbers(&w, DT_I8, BLOCKS, -9)));
-    world_free(&w);
+    close_world(&w);
 }
 
 static void one_zero_is_a_number(void **state)
@@ -109,7 +91,7 @@ static void one_zero_is_a_number(void **state)
     World w;
     Narrow narrow;
     (void)state;
-    world_new(&w);
+    open_world(&w);
     const Recipe *values = numbers(&w, DT_I8, COLUMNS, -40);
     const Recipe *zero = recipe_fill(&w.store, DT_I8, 2, dims, &middle);
     const Recipe *whole = dequantized(&w, values, zero);
@@ -117,7 +99,7 @@ static void one_zero_is_a_number(void **state)
     assert_null(narrow.zero);
     assert_true(narrow.middle == 7.0f);
     check_parts(&w, whole);
-    world_free(&w);
+    close_world(&w);
 }
 
 /* A model of float16 or bfloat16 rounds what it dequantizes; the parts are the same without. */
@@ -126,7 +108,7 @@ static void half_widths_come_apart(void **state)
     static const DType half[] = { DT_F16, DT_BF16 };
     World w;
     (void)state;
-    Store *s = &world_new(&w)->store;
+    Store *s = open_world(&w);
     const Recipe *values = numbers(&w, DT_I8, COLUMNS, -40);
     const Recipe *wide =
         dequantized(&w, values, numbers(&w, DT_I8, BLOCKS, -9));
@@ -147,7 +129,7 @@ static void half_widths_come_apart(void **state)
         assert_int_equal(narrow.rounded, DT_NONE);
         assert_true(narrow.folded && !same.folded);
     }
-    world_free(&w);
+    close_world(&w);
 }
 
 /* A normalization of what is made with the numbers: its factors go into the scales. */
@@ -156,7 +138,7 @@ static void factors_fold(void **state)
     static const float factor[ROWS] = { 2.0f, 0.5f, -4.0f, 1.0f };
     World w;
     (void)state;
-    Store *s = &world_new(&w)->store;
+    Store *s = open_world(&w);
     const Recipe *values = numbers(&w, DT_I8, COLUMNS, -40);
     const Recipe *zero = numbers(&w, DT_I8, BLOCKS, -9);
     const Recipe *each = recipe_along(s, 2, 0, ROWS, factor);
@@ -172,7 +154,7 @@ static void factors_fold(void **state)
     assert_int_equal(times, COLUMNS);
     recipe_once(s, narrow.scale, 0, &times);
     assert_int_equal(times, 1);
-    world_free(&w);
+    close_world(&w);
 }
 
 static void other_forms_are_refused(void **state)
@@ -180,7 +162,7 @@ static void other_forms_are_refused(void **state)
     World w;
     Narrow narrow;
     (void)state;
-    Store *s = &world_new(&w)->store;
+    Store *s = open_world(&w);
     const Recipe *values = numbers(&w, DT_I8, COLUMNS, -40);
     Recipe *wide = recipe_cast(s, values, DT_F32);
     Recipe *half = recipe_cast(s, recipe_cast(s, wide, DT_F16), DT_F32);
@@ -196,7 +178,7 @@ static void other_forms_are_refused(void **state)
     assert_false(recipe_narrow(s, recipe_add(s, wide, number), &narrow));
     Recipe *odd = recipe_add(s, wide, recipe_number(s, 0.5f));
     assert_false(recipe_narrow(s, recipe_mul(s, odd, number), &narrow));
-    world_free(&w);
+    close_world(&w);
 }
 
 int main(void)

@@ -8,27 +8,9 @@
 
 #include <cmocka.h>
 
-#include "ir/recipe.h"
+#include "world.h"
 
 enum { ROWS = 4, COLUMNS = 8 };
-
-typedef struct World {
-    Arena arena;
-    Store store;
-} World;
-
-static World *world_new(World *w)
-{
-    *w = (World){ .arena = { 0 } };
-    w->store = (Store){ .arena = &w->arena, .window = 3 * 4096 };
-    return w;
-}
-
-static void world_free(World *w)
-{
-    arena_free(&w->store.scratch);
-    arena_free(&w->arena);
-}
 
 /* Numbers [ROWS][MANY] that COLUMNS share by threes, the last one by two: each of them once. */
 static void last_block_is_in_part(void **state)
@@ -41,7 +23,7 @@ static void last_block_is_in_part(void **state)
     float value[ROWS * MANY];
     World w;
     (void)state;
-    Store *s = &world_new(&w)->store;
+    Store *s = open_world(&w);
     for (int i = 0; i < ROWS * MANY; i++)
         value[i] = (float)i;
     for (int i = 0; i < 2; i++) {
@@ -68,7 +50,7 @@ static void last_block_is_in_part(void **state)
         assert_int_equal(times, 1);
     }
     file_close_all(&w.arena);
-    world_free(&w);
+    close_world(&w);
 }
 
 int main(void)

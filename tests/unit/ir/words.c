@@ -13,24 +13,7 @@
 #include "base/diag.h"
 #include "base/limits.h"
 #include "ir/words.h"
-
-typedef struct World {
-    Arena arena;
-    Store store;
-} World;
-
-static void open_world(World *world)
-{
-    *world = (World){ .store = { .window = 3 * 4096 } };
-    world->store.arena = &world->arena;
-}
-
-static void close_world(World *world)
-{
-    file_close_all(&world->arena);
-    arena_free(&world->store.scratch);
-    arena_free(&world->arena);
-}
+#include "world.h"
 
 static void equal_words_have_one_code(void **state)
 {
