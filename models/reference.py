@@ -11,14 +11,17 @@ from numpy.lib.stride_tricks import sliding_window_view
 from onnx import helper, numpy_helper
 
 
-def conv(x, weight, bias=0.0, *, group=1, pads=(0, 0, 0, 0), kernel_shape=None):
-    """x is [N][C][H][W], weight [M][C/group][KH][KW]; stride and dilation 1."""
-    top, left, bottom, right = pads
-    padded = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)))
-    windows = sliding_window_view(padded, weight.shape[2:], axis=(2, 3))
-    sums = [np.einsum("nchwij,mcij->nmhw", part, kernels, optimize=True)
+def conv(x, weight, bias=0.0, *, group=1, pads=None, strides=None, kernel_shape=None):
+    """x is [N][C][...], weight [M][C/group][...], with as many dimensions of space as one likes; dilation 1."""
+    rank = x.ndim - 2
+    pads, strides = pads or [0] * 2 * rank, strides or [1] * rank
+    padded = np.pad(x, [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:])])
+    windows = sliding_window_view(padded, weight.shape[2:], axis=tuple(range(2, 2 + rank)))
+    windows = windows[(..., *(slice(None, None, s) for s in strides), *[slice(None)] * rank)]
+    summed = [1, *range(-rank, 0)]
+    sums = [np.moveaxis(np.tensordot(part, kernels, (summed, summed)), -1, 1)
             for part, kernels in zip(np.split(windows, group, axis=1), np.split(weight, group))]
-    return np.concatenate(sums, axis=1) + np.reshape(bias, (1, -1, 1, 1))
+    return np.concatenate(sums, axis=1) + np.reshape(bias, (1, -1, *[1] * rank))
 
 
 def batch_norm(x, scale, bias, mean, variance, *, epsilon=1e-5):
@@ -32,6 +35,10 @@ def max_pool(x, *, kernel_shape, strides):
     return windows[:, :, ::strides[0], ::strides[1]].max(axis=(4, 5))
 
 
+def reduce_mean(x, *, axes, keepdims=1):
+    return x.mean(axis=tuple(axes), keepdims=bool(keepdims))
+
+
 def gemm(a, b, c=0.0, *, transB=0):
     return a @ (b.T if transB else b) + c
 
@@ -42,11 +49,15 @@ def softmax(x, *, axis=-1):
 
 
 OPERATORS = {
+    "Add": np.add,
     "BatchNormalization": batch_norm,
     "Conv": conv,
     "Flatten": lambda x: x.reshape(len(x), -1),
     "Gemm": gemm,
+    "Log": np.log,
     "MaxPool": max_pool,
+    "Mul": np.multiply,
+    "ReduceMean": reduce_mean,
     "Relu": lambda x: np.maximum(x, 0),
     "Softmax": softmax,
 }

@@ -21,7 +21,7 @@ ACROSS = {
 # The proof shares no code with what it proves.
 APART = {('prove', 'place')}
 LICENCES = {'runtime': '0BSD', 'templates': '0BSD', 'tests/firmware': '0BSD'}
-NO_SPDX = re.compile(r'^LICENSES/|\.(pb|onnx|pgm|md|txt|png|json)$|^\.gitignore$|(^|/)\.gitattributes$|^tests/golden/')
+NO_SPDX = re.compile(r'^LICENSES/|\.(pb|onnx|pgm|wav|md|txt|png|json)$|^\.gitignore$|(^|/)\.gitattributes$|^tests/golden/')
 C_FILE = re.compile(r'\.[ch]$')
 PLAIN_LINES = re.compile(r'\.[ch]$|(^|/)meson\.build$')
 # In lines; of the compiler and the runtime, and of tests.
