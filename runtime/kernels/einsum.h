@@ -8,10 +8,10 @@
 #define INLAY_EINSUM_H
 
 #include <float.h>
-#include <math.h>
 
 #include "inlay_memory.h"
 #include "inlay.h"
+#include "kernels/libm.h"
 
 typedef struct inlay_einsum_params {
     int32_t kept;   /* loops of the result, outermost first, >= 1 */

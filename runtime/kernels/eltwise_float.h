@@ -4,9 +4,9 @@
 #define INLAY_ELTWISE_FLOAT_H
 
 #include <float.h>
-#include <math.h>
 
 #include "kernels/act_f64.h"
+#include "kernels/libm.h"
 #include "nd.h"
 
 /* Forms that become vectors, where there are such. */

@@ -4,9 +4,8 @@
 #ifndef INLAY_FFT_H
 #define INLAY_FFT_H
 
-#include <math.h>
-
 #include "inlay.h"
+#include "kernels/libm.h"
 
 /* dft: a row of y [outer][bins][inner][2] = sum over t < n of a row of x [outer][length][inner]
  * [parts] e^(-+2 pi i k t / n), inverse divided by n; x is cut or filled with zeros to n. half: x

@@ -3,9 +3,8 @@
 #ifndef INLAY_LOSS_H
 #define INLAY_LOSS_H
 
-#include <math.h>
-
 #include "inlay.h"
+#include "kernels/libm.h"
 
 typedef struct inlay_loss_params {
     int64_t n;      /* images */

@@ -6,10 +6,10 @@
 #ifndef INLAY_MATH_F32_H
 #define INLAY_MATH_F32_H
 
-#include <math.h>
 #include <stdint.h>
 
 #include "inlay_memory.h"
+#include "kernels/libm.h"
 
 static inline uint32_t inlay_bits(float x)
 {

@@ -3,10 +3,9 @@
 #ifndef INLAY_ML_SCORES_H
 #define INLAY_ML_SCORES_H
 
-#include <math.h>
-
 #include "inlay_memory.h"
 #include "inlay.h"
+#include "kernels/libm.h"
 
 /* Numbers of post transforms. */
 enum {

@@ -150,7 +150,7 @@ static inline uint64_t inlay_nms_key(float score, int32_t box)
     const float value = score + 0.0f; /* -0 is as good as 0 */
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    bits = bits >> 31 ? ~bits : bits | 1u << 31;
+    bits = bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
     return (uint64_t)bits << 32 | (uint32_t)(INT32_MAX - box);
 }
 

@@ -10,8 +10,8 @@
 #define INLAY_NORM_H
 
 #include <float.h>
-#include <math.h>
 
+#include "kernels/libm.h"
 #include "kernels/math_vec.h"
 #include "nd.h"
 

@@ -4,10 +4,9 @@
 #ifndef INLAY_ORDER_H
 #define INLAY_ORDER_H
 
-#include <math.h>
-
 #include "inlay_memory.h"
 #include "inlay.h"
+#include "kernels/libm.h"
 
 /* topk: values and indices [outer][k][inner] of x [outer][n][inner], best first; of equals the
  * first. Operands: values, indices, x. */

@@ -12,11 +12,10 @@
 #ifndef INLAY_POOL_H
 #define INLAY_POOL_H
 
-#include <math.h>
-
 #include "inlay_memory.h"
 #include "inlay.h"
 #include "kernels/conv_f32.h"
+#include "kernels/libm.h"
 #include "kernels/vec.h"
 
 typedef struct inlay_pool_params {

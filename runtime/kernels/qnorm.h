@@ -8,8 +8,7 @@
 #ifndef INLAY_QNORM_H
 #define INLAY_QNORM_H
 
-#include <math.h>
-
+#include "kernels/libm.h"
 #include "kernels/qstep.h"
 
 /* Elements of a line at most: their squares' sum fits 31 bits. */

@@ -203,7 +203,7 @@ typedef struct inlay_qroom {
 static inline inlay_qroom inlay_qroom_of(const inlay_qresult *result,
                                          ptrdiff_t taps)
 {
-    inlay_qroom room = { 7, 1 << 23 };
+    inlay_qroom room = { 7, INT32_C(1) << 23 };
     for (; room.most >> 15 < taps && room.up > 0; room.up--)
         room.most *= 2;
     if (!INLAY_QSOFT || room.most >> 15 < taps ||

@@ -28,7 +28,7 @@ enum { INLAY_QSOFT_NEAR = 1024 };
 
 static inline int inlay_qsoft_set(inlay_qsoft_sum *sum, const inlay_qstep *q)
 {
-    const uint32_t half = 1u << (INLAY_QSOFT_BITS - 1);
+    const uint32_t half = UINT32_C(1) << (INLAY_QSOFT_BITS - 1);
     sum->a = inlay_qsoft_factor(q->sa, q->sy);
     sum->b = inlay_qsoft_factor(q->sb, q->sy);
     sum->start = half + INLAY_QSOFT_NEAR;
@@ -55,7 +55,8 @@ INLAY_APART int32_t inlay_soft_sums_of(uint8_t *y, const uint8_t *a,
                                        int32_t step_a, int32_t step_b,
                                        const inlay_qstep *numbers)
 {
-    const uint32_t unclear = (1u << INLAY_QSOFT_BITS) - 2 * INLAY_QSOFT_NEAR;
+    const uint32_t unclear =
+        (UINT32_C(1) << INLAY_QSOFT_BITS) - 2 * INLAY_QSOFT_NEAR;
     const inlay_qstep q = *numbers;
     inlay_qsoft_sum sum;
     int32_t i;

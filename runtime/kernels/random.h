@@ -5,9 +5,8 @@
 #ifndef INLAY_RANDOM_H
 #define INLAY_RANDOM_H
 
-#include <math.h>
-
 #include "inlay.h"
+#include "kernels/libm.h"
 
 /* y[i]: uniform in [a, b), or normal of mean a and deviation b. Operands: y (out). */
 typedef struct inlay_random_params {

@@ -10,11 +10,11 @@
 #define INLAY_REDUCE_H
 
 #include <float.h>
-#include <math.h>
 #include <stddef.h>
 
 #include "inlay_memory.h"
 #include "inlay.h"
+#include "kernels/libm.h"
 
 /* Loops within a row. */
 typedef struct inlay_reduce_params {
@@ -180,9 +180,8 @@ static inline double inlay_log_add(double a, double b)
     const double low = a > b ? b : a;
     if (a != a || b != b)
         return a + b;
-    return low < -1.7976931348623157e308 || high > 1.7976931348623157e308
-               ? high
-               : high + log1p(exp(low - high));
+    return low < -DBL_MAX || high > DBL_MAX ? high
+                                            : high + log1p(exp(low - high));
 }
 
 #define INLAY_FAMILY "reduce_float.inc.h"

@@ -10,10 +10,9 @@
 #ifndef INLAY_RESIZE_H
 #define INLAY_RESIZE_H
 
-#include <math.h>
-
 #include "inlay_memory.h"
 #include "inlay.h"
+#include "kernels/libm.h"
 #include "nd.h"
 
 enum { INLAY_NEAREST, INLAY_LINEAR, INLAY_CUBIC };

@@ -4,9 +4,8 @@
 #ifndef INLAY_SAMPLE_H
 #define INLAY_SAMPLE_H
 
-#include <math.h>
-
 #include "index.h"
+#include "kernels/libm.h"
 
 enum { INLAY_SAMPLE_LINEAR, INLAY_SAMPLE_NEAREST, INLAY_SAMPLE_CUBIC };
 enum { INLAY_EDGE_ZEROS, INLAY_EDGE_BORDER, INLAY_EDGE_REFLECTION };

@@ -3,10 +3,9 @@
 #ifndef INLAY_SIGNAL_H
 #define INLAY_SIGNAL_H
 
-#include <math.h>
-
 #include "inlay_memory.h"
 #include "inlay.h"
+#include "kernels/libm.h"
 
 /* taper: y[i] = a - b cos(2 pi i / m) + c cos(4 pi i / m), m = n where periodic, else n - 1.
  * Operands: y [n], n (int64). */

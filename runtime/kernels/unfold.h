@@ -3,10 +3,9 @@
 #ifndef INLAY_UNFOLD_H
 #define INLAY_UNFOLD_H
 
-#include <math.h>
-
 #include "inlay_memory.h"
 #include "inlay.h"
+#include "kernels/libm.h"
 
 /* y[n][c][image] = sum of x[n][c][tap][block] over the taps that fall there. Operands: y (out), x,
  * and, where the taps are known only at run time (tap[0] is 0), the int64 lists of image and taps.

@@ -12,9 +12,9 @@
 
 /* What goes without functions of <math.h> goes without a C library. */
 #ifndef __has_include
-#include <math.h>
+#include "kernels/libm.h"
 #elif __has_include(<math.h>)
-#include <math.h>
+#include "kernels/libm.h"
 #endif
 #include <stddef.h>
 #include <stdint.h>

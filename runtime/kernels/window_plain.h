@@ -14,11 +14,11 @@
 #define INLAY_WINDOW_PLAIN_H
 
 #include <float.h>
-#include <math.h>
 
 #include "inlay.h"
 #include "inlay_memory.h"
 #include "kernels/act.h"
+#include "kernels/libm.h"
 #include "kernels/phase.h"
 
 typedef struct inlay_window_params {
