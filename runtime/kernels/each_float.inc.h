@@ -7,13 +7,15 @@
  *   inlay_typed(name)     inlay_<name>_<type>: the name of a function
  *   INLAY_C(1.0)      a constant of the type
  *   INLAY_F(floor)    the function of <math.h> for the type
- *   INLAY_MAX         the largest number, of <float.h> */
+ *   INLAY_MAX         the largest number, of <float.h>
+ *   INLAY_SINGLE      1: the type is float */
 #define INLAY_T float
 #define INLAY_WIDE float
 #define inlay_typed(name) inlay_##name##_f32
 #define INLAY_C(number) number##f
 #define INLAY_F(name) name##f
 #define INLAY_MAX FLT_MAX
+#define INLAY_SINGLE 1
 #include INLAY_FAMILY
 #undef INLAY_T
 #undef INLAY_WIDE
@@ -21,6 +23,7 @@
 #undef INLAY_C
 #undef INLAY_F
 #undef INLAY_MAX
+#undef INLAY_SINGLE
 
 #define INLAY_T double
 #define INLAY_WIDE double
@@ -28,6 +31,7 @@
 #define INLAY_C(number) number
 #define INLAY_F(name) name
 #define INLAY_MAX DBL_MAX
+#define INLAY_SINGLE 0
 #include INLAY_FAMILY
 #undef INLAY_T
 #undef INLAY_WIDE
@@ -35,3 +39,4 @@
 #undef INLAY_C
 #undef INLAY_F
 #undef INLAY_MAX
+#undef INLAY_SINGLE

@@ -7,6 +7,7 @@
 
 #include "kernels/act_f64.h"
 #include "kernels/libm.h"
+#include "kernels/math_more_vec.h"
 #include "nd.h"
 
 /* Forms that become vectors, where there are such. */

@@ -103,10 +103,12 @@ static inline INLAY_T inlay_typed(shrink_of)(INLAY_T x, INLAY_T lambda,
 
 #define INLAY_NAME inlay_typed(ceil)
 #define INLAY_FORMULA INLAY_F(ceil)(x)
+#define INLAY_VECTOR inlay_ceil_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(floor)
 #define INLAY_FORMULA INLAY_F(floor)(x)
+#define INLAY_VECTOR inlay_floor_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(round)
@@ -133,18 +135,22 @@ static inline int inlay_typed(sqrt)(void *const *base, const inlay_step *s,
 
 #define INLAY_NAME inlay_typed(exp)
 #define INLAY_FORMULA inlay_typed(fast_exp)(x)
+#define INLAY_VECTOR inlay_exp_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(log)
 #define INLAY_FORMULA INLAY_F(log)(x)
+#define INLAY_VECTOR inlay_log_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(sin)
 #define INLAY_FORMULA INLAY_F(sin)(x)
+#define INLAY_VECTOR inlay_sin_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(cos)
 #define INLAY_FORMULA INLAY_F(cos)(x)
+#define INLAY_VECTOR inlay_cos_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(tan)
@@ -185,6 +191,7 @@ static inline int inlay_typed(sqrt)(void *const *base, const inlay_step *s,
 
 #define INLAY_NAME inlay_typed(erf)
 #define INLAY_FORMULA inlay_typed(fast_erf)(x)
+#define INLAY_VECTOR inlay_erf_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(shrink)
@@ -204,75 +211,53 @@ static inline int inlay_typed(sqrt)(void *const *base, const inlay_step *s,
 #include "unary.inc.h"
 
 /* The activations of act.def. */
-#define INLAY_ACTIVATION(name) \
-    inlay_typed(act_##name)(x, (INLAY_T)p->a, (INLAY_T)p->b)
+#define INLAY_ACTIVATION relu
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(relu)
-#define INLAY_FORMULA INLAY_ACTIVATION(relu)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION tanh
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(tanh)
-#define INLAY_FORMULA INLAY_ACTIVATION(tanh)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION sigmoid
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(sigmoid)
-#define INLAY_FORMULA INLAY_ACTIVATION(sigmoid)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION leaky_relu
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(leaky_relu)
-#define INLAY_FORMULA INLAY_ACTIVATION(leaky_relu)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION elu
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(elu)
-#define INLAY_FORMULA INLAY_ACTIVATION(elu)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION celu
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(celu)
-#define INLAY_FORMULA INLAY_ACTIVATION(celu)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION selu
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(selu)
-#define INLAY_FORMULA INLAY_ACTIVATION(selu)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION thresholded_relu
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(thresholded_relu)
-#define INLAY_FORMULA INLAY_ACTIVATION(thresholded_relu)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION hard_sigmoid
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(hard_sigmoid)
-#define INLAY_FORMULA INLAY_ACTIVATION(hard_sigmoid)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION hard_swish
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(hard_swish)
-#define INLAY_FORMULA INLAY_ACTIVATION(hard_swish)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION swish
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(swish)
-#define INLAY_FORMULA INLAY_ACTIVATION(swish)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION softplus
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(softplus)
-#define INLAY_FORMULA INLAY_ACTIVATION(softplus)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION softsign
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(softsign)
-#define INLAY_FORMULA INLAY_ACTIVATION(softsign)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION mish
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(mish)
-#define INLAY_FORMULA INLAY_ACTIVATION(mish)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION gelu
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(gelu)
-#define INLAY_FORMULA INLAY_ACTIVATION(gelu)
-#include "unary.inc.h"
+#define INLAY_ACTIVATION gelu_tanh
+#include "unary_act.inc.h"
 
-#define INLAY_NAME inlay_typed(gelu_tanh)
-#define INLAY_FORMULA INLAY_ACTIVATION(gelu_tanh)
-#include "unary.inc.h"
-
-#define INLAY_NAME inlay_typed(clip)
-#define INLAY_FORMULA INLAY_ACTIVATION(clip)
-#include "unary.inc.h"
-
-#undef INLAY_ACTIVATION
+#define INLAY_ACTIVATION clip
+#include "unary_act.inc.h"

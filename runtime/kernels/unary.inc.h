@@ -3,12 +3,33 @@
  *
  *   INLAY_NAME      the name of the kernel's function
  *   INLAY_FORMULA   in terms of x, and of the numbers p->a and p->b
+ *   INLAY_VECTOR    the same of vectors of floats; without it the compiler makes what it can
  *   INLAY_T         the type of x
  *   INLAY_Y         the type of y, where it is another one */
 #ifndef INLAY_Y
 #define INLAY_Y INLAY_T
 #endif
 
+#if defined INLAY_VECTOR && INLAY_SINGLE && INLAY_VL > 1
+static inline void INLAY_JOIN(INLAY_NAME, _n)(void *y, const void *source,
+                                              int32_t n,
+                                              const inlay_flat_params *p)
+{
+    const float *from = (const float *)source;
+    float *to = (float *)y;
+    const float *const end = from + n / INLAY_VL * INLAY_VL;
+    for (; from < end; from += INLAY_VL, to += INLAY_VL) {
+        const inlay_vf x = INLAY_V(load)(from);
+        INLAY_V(store)(to, INLAY_VECTOR);
+    }
+    n %= INLAY_VL;
+    if (n) {
+        const inlay_vf x = inlay_take_v(from, n);
+        inlay_put_v(to, INLAY_VECTOR, n);
+    }
+    (void)p;
+}
+#else
 #define INLAY_LOOP INLAY_JOIN(INLAY_NAME, _loop)
 #define INLAY_ARGUMENTS const INLAY_T *source, const inlay_flat_params *p
 #define INLAY_LET \
@@ -21,6 +42,7 @@ static inline void INLAY_JOIN(INLAY_NAME, _n)(void *y, const void *x, int32_t n,
 {
     INLAY_JOIN(INLAY_NAME, _loop)((INLAY_Y *)y, n, (const INLAY_T *)x, p);
 }
+#endif
 
 static inline int INLAY_NAME(void *const *base, const inlay_step *s, int32_t r0,
                              int32_t r1)
@@ -31,4 +53,5 @@ static inline int INLAY_NAME(void *const *base, const inlay_step *s, int32_t r0,
 
 #undef INLAY_NAME
 #undef INLAY_FORMULA
+#undef INLAY_VECTOR
 #undef INLAY_Y

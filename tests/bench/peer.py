@@ -3,11 +3,14 @@
 
 Needs Python with numpy and the peers' packages (not part of the test suite); --peers takes one of the two. Each MODEL_DIR holds
 model.onnx and test_data_set_0. Per model: medians of --rounds rounds, each the median of many inferences, all taking turns;
-`ratio` is the median of the rounds' ratios to the faster peer.
+`ratio` is the median of the rounds' ratios to the faster peer. --memory adds the most that each process has in memory for one inference.
+
+PyTorch (--peers torch,torch-compiled) knows the two models of article.py.
 """
 import argparse
 import glob
 import os
+import re
 import shlex
 import statistics
 import subprocess
@@ -15,6 +18,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'support'))
+import article  # noqa: E402
 import host  # noqa: E402
 import onnx  # noqa: E402
 
@@ -125,7 +129,28 @@ class OpenVino(Peer):
         self.request.infer()
 
 
-PEERS = {'onnxruntime': OnnxRuntime, 'openvino': OpenVino}
+class Torch(Peer):
+    """Operator by operator."""
+    def __init__(self, model):
+        import torch
+        torch.set_num_threads(1)
+        self.mode = torch.inference_mode
+        self.function, self.x = article.in_torch(os.path.basename(model))
+
+    def infer(self):
+        with self.mode():
+            self.function(self.x)
+
+
+class TorchCompiled(Torch):
+    def __init__(self, model):
+        super().__init__(model)
+        import torch
+        self.function = torch.compile(self.function)
+
+
+PEERS = {'onnxruntime': OnnxRuntime, 'openvino': OpenVino, 'torch': Torch, 'torch-compiled': TorchCompiled}
+USUAL = ['onnxruntime', 'openvino']
 
 
 def peer_of(name, model):
@@ -135,6 +160,18 @@ def peer_of(name, model):
     except Exception as e:      # whatever a peer raises
         print('%s: %s: %s' % (os.path.basename(model), name, str(e).strip().splitlines()[0]), file=sys.stderr)
         return None
+
+
+def peak(pid):
+    """MiB, of its whole life."""
+    with open('/proc/%s/status' % pid) as f:
+        return int(re.search(r'VmHWM:\s*(\d+)', f.read()).group(1)) / 1024
+
+
+def peak_alone(name, model):
+    """Of a process that has a peer do one inference."""
+    status, text = host.run([sys.executable, os.path.abspath(__file__), '--alone', name, model])
+    return float(text.split()[-1]) if status == 0 else float('nan')
 
 
 def measure(opt, model):
@@ -152,8 +189,12 @@ def measure(opt, model):
                 ours.append(float(p.stdout.readline()))
                 for name, peer in peers.items():
                     theirs[name].append(peer.round())
+            memory = peak(p.pid)
             p.stdin.close()
-        return line(os.path.basename(model), man, ours, theirs)
+        text = line(os.path.basename(model), man, ours, theirs)
+        if opt.memory:
+            text += '\n  at most in memory, MiB: %.0f' % memory + ''.join(', %s %.0f' % (name, peak_alone(name, model)) for name in peers)
+        return text
 
 
 def line(name, man, ours, theirs):
@@ -167,12 +208,18 @@ def line(name, man, ours, theirs):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('models', nargs='+')
-    p.add_argument('--inlay', required=True)
+    p.add_argument('--inlay')
     p.add_argument('--cc', default='cc -std=gnu99 -O3 -march=native')
     p.add_argument('--options', default='')
     p.add_argument('--rounds', type=int, default=5)
-    p.add_argument('--peers', default=','.join(PEERS), help='of %s' % ', '.join(PEERS))
+    p.add_argument('--peers', default=','.join(USUAL), help='of %s' % ', '.join(PEERS))
+    p.add_argument('--memory', action='store_true')
+    p.add_argument('--alone', help='a peer, for one inference: prints the MiB that it had')
     opt = p.parse_args()
+    if opt.alone:
+        PEERS[opt.alone](opt.models[0]).infer()
+        print('%.1f' % peak('self'))
+        return
     opt.inlay = os.path.abspath(opt.inlay)
     for folder in opt.models:
         for model in sorted(os.path.dirname(f) for f in glob.glob(os.path.join(folder, '**', 'model.onnx'), recursive=True)):

@@ -287,13 +287,93 @@ static float vector_log1p(float x)
     return last_lane(inlay_log1p_v, x);
 }
 
+static float vector_log(float x)
+{
+    return last_lane(inlay_log_v, x);
+}
+
+static float vector_sin(float x)
+{
+    return last_lane(inlay_sin_v, x);
+}
+
+static float vector_cos(float x)
+{
+    return last_lane(inlay_cos_v, x);
+}
+
+static float vector_floor(float x)
+{
+    return last_lane(inlay_floor_v, x);
+}
+
+static float vector_ceil(float x)
+{
+    return last_lane(inlay_ceil_v, x);
+}
+
 #else
+#define vector_log logf
+#define vector_sin sinf
+#define vector_cos cosf
+#define vector_floor floorf
+#define vector_ceil ceilf
 #define vector_exp inlay_exp_f
 #define vector_expm1 inlay_expm1_f
 #define vector_tanh inlay_tanh_f
 #define vector_erf inlay_erf_f
 #define vector_log1p log1pf
 #endif
+
+/* Floats of all sizes and signs, infinities and NaN among them. */
+enum { FLOAT_STRIDE = 6007 };
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double error_ulp(float got, double want)
+{
+    const float near = (float)want;
+    const float size = fabsf(near);
+    if (isnan(want) || isinf(near))
+        return isnan(want) == isnan(got) && (isnan(got) || got == near)
+                   ? 0.0
+                   : INFINITY;
+    return fabs((double)got - want) /
+           (double)(nextafterf(size, INFINITY) - size);
+}
+
+static void check_everywhere(const char *name, float (*f)(float),
+                             double (*exact)(double), double most)
+{
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += FLOAT_STRIDE) {
+        const float x = float_of((uint32_t)bits);
+        const double error = error_ulp(f(x), exact((double)x));
+        if (!(error <= most))
+            fail_msg("%s(%.9g) is %.9g, %g units off", name, (double)x,
+                     (double)f(x), error);
+    }
+}
+
+static void everywhere(void **state)
+{
+    (void)state;
+    check_everywhere("log", vector_log, log, 1.5);
+    check_everywhere("sin", vector_sin, sin, 2.0);
+    check_everywhere("cos", vector_cos, cos, 2.0);
+    check_everywhere("floor", vector_floor, floor, 0.0);
+    check_everywhere("ceil", vector_ceil, ceil, 0.0);
+    assert_true(worst_ulp(vector_log, log, 0.3f, 3.0f) < 1.5);
+    assert_true(worst_ulp(vector_sin, sin, -4096.0f, 4096.0f) < 2.0);
+    assert_true(worst_ulp(vector_cos, cos, -4096.0f, 4096.0f) < 2.0);
+    assert_true(worst_ulp(vector_floor, floor, -9.0f, 9.0f) <= 0.0);
+    assert_true(worst_ulp(vector_ceil, ceil, -9.0f, 9.0f) <= 0.0);
+    assert_true(signbit(vector_sin(-0.0f)) && signbit(vector_ceil(-0.5f)));
+}
 
 static void functions_of_vectors(void **state)
 {
@@ -386,6 +466,7 @@ int main(void)
         cmocka_unit_test(roots),
         cmocka_unit_test(functions),
         cmocka_unit_test(functions_of_vectors),
+        cmocka_unit_test(everywhere),
         cmocka_unit_test(bytes),
         cmocka_unit_test(edges),
     };
