@@ -70,17 +70,8 @@ typedef struct Sorter {
     int *waiting; /* operands of a node not yet made */
     int *first;   /* edges of a node: who waits for it */
     VEC(Edge) edge;
+    VEC(const Node *) todo; /* whose subgraphs are to be walked */
 } Sorter;
-
-/* The graphs whose captured operands count as operands of node n: its attributes' graphs and
- * theirs. */
-static bool inside(const Graph *graph, const Graph *outer)
-{
-    for (; graph; graph = graph->parent)
-        if (graph == outer)
-            return true;
-    return false;
-}
 
 static void add_edge(Sorter *sorter, const Tensor *tensor, int to)
 {
@@ -108,27 +99,33 @@ static void add_captures(Sorter *sorter, const Graph *sub, int to)
         add_edge(sorter, sub->output.at[i], to);
 }
 
-/* The node of the outer graph that holds the subgraph sub, directly or nested. */
-static const Node *holder(const Graph *sub, const Graph *outer)
+static void add_attributes(Sorter *sorter, const Node *node, int to)
 {
-    while (sub->parent != outer)
-        sub = sub->parent;
-    return sub->holder;
+    for (int i = 0; i < node->n_attr; i++) {
+        const Graph *sub = node->attr[i].graph;
+        if (!sub)
+            continue;
+        add_captures(sorter, sub, to);
+        for (size_t k = 0; k < sub->node.n; k++)
+            VEC_PUSH(&sorter->graph->store->scratch, &sorter->todo,
+                     sub->node.at[k]);
+    }
+}
+
+/* What the subgraphs of a node capture, and theirs, counts as its operands. */
+static void add_bodies(Sorter *sorter, const Node *node, int to)
+{
+    add_attributes(sorter, node, to);
+    while (sorter->todo.n)
+        add_attributes(sorter, sorter->todo.at[--sorter->todo.n], to);
 }
 
 static void add_edges(Sorter *sorter)
 {
-    Graph *graph = sorter->graph;
-    Graph *root = graph_root(graph);
-    for (size_t i = 0; i < graph->node.n; i++)
+    const Graph *graph = sorter->graph;
+    for (size_t i = 0; i < graph->node.n; i++) {
         add_operands(sorter, graph->node.at[i], (int)i);
-    for (size_t k = 0; k < root->all.n; k++) {
-        const Graph *sub = root->all.at[k];
-        if (sub == graph || !inside(sub, graph))
-            continue;
-        const Node *n = holder(sub, graph);
-        if (n && !n->dead)
-            add_captures(sorter, sub, n->order);
+        add_bodies(sorter, graph->node.at[i], (int)i);
     }
 }
 
