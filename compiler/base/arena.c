@@ -14,6 +14,7 @@ enum {
     LARGEST_BLOCK = 256 * 1024,
     LARGE = 64 * 1024,
     MOST_SPARE = 3136 * 1024, /* a window of weights and its head */
+    MUCH = 1024 * 1024,       /* what grows so far has no use for spare ones */
     ALIGN = 16
 };
 
@@ -185,6 +186,8 @@ static void *grow_large(ArenaBlock *block, size_t to)
     if (to <= block->size)
         return block->bytes;
     const size_t more = to - block->size;
+    if (more > MUCH)
+        free_spare(arena);
     check_budget(arena, more);
     ArenaBlock *moved = realloc(block, whole(to));
     if (!moved)
