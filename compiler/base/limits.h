@@ -11,8 +11,13 @@ enum {
      * for each node of the file. */
     LIMIT_EXPANDED = 16384,
     LIMIT_EXPANDED_OF_NODE = 4,
+    EXPANDED_BODY = 4, /* a body counts as so many */
     /* Inputs of a node, or outputs. */
-    LIMIT_OPERANDS = 16384,
+    LIMIT_OPERANDS = 8192,
+    /* Inputs of a model, or results. */
+    LIMIT_INTERFACE = 4096,
+    /* Nodes with bodies (If, Loop, Scan) that are left once constants are known. */
+    LIMIT_BODIES = 256,
     /* Items of all lists that a model's sequences are; each operator makes a list of its own. */
     LIMIT_LISTED = 1 << 20,
     /* Pieces of other constants that one is put together of. */

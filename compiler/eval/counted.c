@@ -2,6 +2,7 @@
  * Each step takes its work from what is left before it runs. */
 #include "eval/counted.h"
 
+#include "base/limits.h"
 #include "base/size.h"
 
 /* What the call of a step costs besides, in bytes. */
@@ -32,7 +33,8 @@ static int64_t work_of(const Step *step)
     const Operand *made = step->operand;
     const bool writes = step->n_operand && made->tensor;
     const int64_t macs = step->macs / i64_max(step->turns, 1);
-    return macs + (writes ? tensor_bytes(made->tensor) : 0);
+    const int64_t bytes = writes ? tensor_bytes(made->tensor) : 0;
+    return i64_add(i64_add(macs, step->looks), bytes);
 }
 
 int64_t eval_work(const Program *program)
@@ -45,6 +47,16 @@ int64_t eval_work(const Program *program)
         work = i64_add(work, i64_mul(once, i64_max(step->turns, 1)));
     }
     return work;
+}
+
+bool eval_has_time(Store *store, double work)
+{
+    const double most =
+        LIMIT_FOLDED + (double)store->input_bytes * LIMIT_FOLDED_OF_BYTE;
+    if (store->folded + work > most)
+        return false;
+    store->folded += work;
+    return true;
 }
 
 void eval_count_steps(void *context, Arena *arena, inlay_model *model,

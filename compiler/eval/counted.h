@@ -13,6 +13,8 @@ typedef struct EvalBudget {
 
 /* What one run takes whose loops turn as often as their steps say. */
 int64_t eval_work(const Program *program);
+/* Is there time for so much to make constants of? Then it is counted. */
+bool eval_has_time(Store *store, double work);
 /* For EvalWrap, the context being an EvalBudget: steps end the run where nothing is left. */
 void eval_count_steps(void *budget, Arena *arena, inlay_model *model,
                       int32_t base);

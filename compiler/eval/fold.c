@@ -13,6 +13,8 @@ enum {
     IN_MEMORY =
         64 * 1024,     /* bytes of operands and results that stay in memory */
     AT_ONCE = 1 << 20, /* of those that are in memory for a moment */
+    ALL_IN_MEMORY = 8 << 20, /* of all that stay */
+    NUMBERS = 1024,          /* shapes and the like stay in any case */
 };
 
 /* Are all shapes known, so that the node is one to fold? *bytes: of operands and results. */
@@ -88,7 +90,7 @@ static bool fold_out(Node *node)
         if (node->out[i])
             at[i] = spill_room(store, (uint64_t)tensor_bytes(node->out[i]));
     const ArenaMark mark = arena_mark(store->arena);
-    const bool done = eval_node(node);
+    const bool done = eval_node_in_time(node);
     for (int i = 0; done && i < node->n_out; i++)
         if (node->out[i])
             recipe_write(store, node->out[i]->value, store->spill, at[i]);
@@ -99,12 +101,23 @@ static bool fold_out(Node *node)
     return done;
 }
 
+/* Small results stay in memory, as long as they are not many. */
+static bool fold_small(Node *node, int64_t bytes)
+{
+    Store *store = node->graph->store;
+    const int64_t all = store->folded_bytes + bytes;
+    if (bytes > IN_MEMORY || (bytes > NUMBERS && all > ALL_IN_MEMORY))
+        return fold_out(node);
+    store->folded_bytes = all;
+    return eval_node_in_time(node);
+}
+
 /* One whose results have the sizes that it counts; large ones stay as they are. */
 static bool fold_counted(Node *node, int64_t bytes)
 {
     if (bytes > AT_ONCE)
         return false;
-    const bool done = bytes <= IN_MEMORY ? eval_node(node) : fold_out(node);
+    const bool done = fold_small(node, bytes);
     if (done)
         cut_results(node);
     return done;
@@ -118,11 +131,11 @@ bool fold_node(Node *node)
     if (node->counts)
         return fold_counted(node, bytes);
     if (bytes <= IN_MEMORY)
-        return eval_node(node);
+        return fold_small(node, bytes);
     if (pieces_fold(node))
         return true;
     if (bytes <= AT_ONCE)
-        return fold_out(node);
+        return fold_small(node, bytes);
     if (!eval_takes(node))
         return false;
     warn_at(node_loc(node),

@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "bounds/bounds.h"
+#include "eval/counted.h"
 #include "eval/eval.h"
 #include "ops/lower_graph.h"
 #include "ops/lower.h"
@@ -108,59 +109,99 @@ static void take_results(Node *node, const Node *copy,
     }
 }
 
-/* The copy's steps, run apart from all else, and its results taken over. */
-static void run_copy(Node *node, Node *copy)
+/* A copy of a node, and its steps, apart from all else. */
+typedef struct Alone {
+    Graph graph;
+    Program program;
+    Node *copy;
+} Alone;
+
+/* In the store's scratch arena. False: its operator does not take the type. */
+static bool lower_alone(Alone *alone, const Node *node)
 {
-    Graph *graph = copy->graph;
-    Arena *scratch = graph->arena;
+    Store *store = node->graph->store;
+    const Graph *root = graph_root(node->graph);
     const Family *family = family_of_target(NULL);
-    Program program = { .graph = graph, .family = family };
+    alone->graph = (Graph){
+        .arena = &store->scratch,
+        .store = store,
+        .file = root->file,
+        .by_name = map_new(&store->scratch),
+        .opset.at = root->opset.at,
+        .opset.n = root->opset.n,
+    };
+    alone->copy = copy_node(&alone->graph, node);
+    widen(store, alone->copy);
+    if (!takes_type(alone->copy))
+        return false;
+    alone->program = (Program){ .graph = &alone->graph, .family = family };
     Lower lower = {
-        .program = &program,
-        .graph = graph,
-        .arena = scratch,
-        .store = graph->store,
+        .program = &alone->program,
+        .graph = &alone->graph,
+        .arena = &store->scratch,
+        .store = store,
         .family = family,
         .pack_width = family->float_width,
     };
-    lower_node(&lower, copy);
-    lower_empty(&program);
-    bounds_check(&program);
-    const int64_t arena_bytes = eval_place_apart(&program);
-    unsigned char *weights = eval_weights(scratch, &program);
+    lower_node(&lower, alone->copy);
+    lower_empty(&alone->program);
+    bounds_check(&alone->program);
+    return true;
+}
+
+static void run_alone(Node *node, Alone *alone)
+{
+    Program *program = &alone->program;
+    Arena *scratch = alone->graph.arena;
+    const int64_t arena_bytes = eval_place_apart(program);
+    unsigned char *weights = eval_weights(scratch, program);
     unsigned char *arena = arena_alloc(scratch, (size_t)arena_bytes);
     void *base[] = { weights, arena };
-    program_link(&program);
-    const inlay_model model = program_model(scratch, &program);
+    program_link(program);
+    const inlay_model model = program_model(scratch, program);
     const int error = inlay_run(&model, base);
     if (error)
         fail_at(STATUS_MALFORMED, node_loc(node), NULL,
                 "its constant operands do not fit together (%s)",
                 eval_error_text(error));
-    take_results(node, copy, weights, arena);
+    take_results(node, alone->copy, weights, arena);
+}
+
+static bool run_node(Node *node, bool counted)
+{
+    Store *store = node->graph->store;
+    const ArenaMark mark = arena_mark(&store->scratch);
+    Alone alone;
+    bool done = lower_alone(&alone, node);
+    if (done && counted)
+        done = eval_has_time(store, (double)eval_work(&alone.program));
+    if (done)
+        run_alone(node, &alone);
+    arena_release(&store->scratch, mark);
+    return done;
 }
 
 bool eval_node(Node *node)
 {
+    return run_node(node, false);
+}
+
+bool eval_node_in_time(Node *node)
+{
+    return run_node(node, true);
+}
+
+int64_t eval_node_macs(const Node *node)
+{
     Store *store = node->graph->store;
-    Arena *scratch = &store->scratch;
-    const ArenaMark mark = arena_mark(scratch);
-    const Graph *root = graph_root(node->graph);
-    Graph graph = {
-        .arena = scratch,
-        .store = store,
-        .file = root->file,
-        .by_name = map_new(scratch),
-        .opset.at = root->opset.at,
-        .opset.n = root->opset.n,
-    };
-    Node *copy = copy_node(&graph, node);
-    widen(store, copy);
-    const bool possible = takes_type(copy);
-    if (possible)
-        run_copy(node, copy);
-    arena_release(scratch, mark);
-    return possible;
+    const ArenaMark mark = arena_mark(&store->scratch);
+    Alone alone;
+    int64_t macs = 0;
+    if (lower_alone(&alone, node))
+        for (size_t i = 0; i < alone.program.step.n; i++)
+            macs = i64_add(macs, alone.program.step.at[i]->macs);
+    arena_release(&store->scratch, mark);
+    return macs;
 }
 
 bool eval_takes(const Node *node)

@@ -8,7 +8,11 @@
 #include "base/size.h"
 #include "eval/box.h"
 #include "eval/chain.h"
+#include "eval/counted.h"
 #include "eval/node.h"
+
+/* Pieces of more operands are so small that each costs more than it computes. */
+enum { MOST_OPERANDS = 64 };
 
 /* A constant that is computed when it is read. */
 typedef struct Pieces {
@@ -184,19 +188,32 @@ static bool add_nodes(Nodes *nodes, const Nodes *more)
     return true;
 }
 
-/* Elements that a node is computed through. */
-static double work_of(const Chain *chain)
+/* Elements that each of the result's is computed through, as the chain knows them. */
+static double depth_of(const Chain *chain)
 {
-    double work = 1;
+    double depth = 1;
+    for (int a = 0; a < MAX_RANK; a++)
+        depth *= (double)tiling_depth(chain, 0, a);
+    return depth;
+}
+
+/* Elements that a node is computed through. What the chain knows nothing of, as windows, the steps
+ * do. */
+static double work_of(const Chain *chain, const Node *node)
+{
+    const double depth = depth_of(chain);
+    double work = depth;
     int operands = 0;
-    for (int k = 0; k < chain->link->node->n_in; k++)
-        operands += chain->link->node->in[k] != NULL;
+    for (int k = 0; k < node->n_in; k++)
+        operands += node->in[k] != NULL;
     for (int a = 0; a < chain->rank; a++)
         work *= (double)chain->dim[a];
-    double through = 1;
-    for (int a = 0; a < MAX_RANK; a++)
-        through *= (double)tiling_depth(chain, 0, a);
-    return work * through / (through > 1 && operands > 1 ? FOLDED_PRODUCTS : 1);
+    if (depth > 1)
+        return operands > 1 ? work / FOLDED_PRODUCTS : work;
+    if (node->op->flags & OP_ELEMENTWISE)
+        return work;
+    const double macs = (double)eval_node_macs(node);
+    return macs > work ? macs : work;
 }
 
 /* Is there time for it? Then it is counted. */
@@ -205,12 +222,9 @@ static bool takes_time(Store *store, Node *node)
     const ArenaMark mark = arena_mark(store->arena);
     const Nodes alone = { .n = 1, .node = { node } };
     const Chain chain = chain_of(store, &alone);
-    const double all = store->folded + work_of(&chain);
+    const double work = work_of(&chain, node);
     arena_release(store->arena, mark);
-    if (all > LIMIT_FOLDED + (double)store->input_bytes * LIMIT_FOLDED_OF_BYTE)
-        return false;
-    store->folded = all;
-    return true;
+    return eval_has_time(store, work);
 }
 
 static bool fits_alone(Store *store, const Nodes *nodes)
@@ -277,8 +291,9 @@ static bool is_constant(const Node *node)
 static bool has_pieces(Store *store, Node *node)
 {
     const Nodes alone = { .n = 1, .node = { node } };
-    return is_single(node) && is_constant(node) && eval_takes(node) &&
-           fits_alone(store, &alone) && takes_time(store, node);
+    return node->n_in <= MOST_OPERANDS && is_single(node) &&
+           is_constant(node) && eval_takes(node) && fits_alone(store, &alone) &&
+           takes_time(store, node);
 }
 
 bool pieces_fold(Node *node)

@@ -36,12 +36,13 @@ static int64_t most_copied(const Graph *root)
     return i64_add(LIMIT_EXPANDED, i64_mul(LIMIT_EXPANDED_OF_NODE, n));
 }
 
-/* Of a node, or of a graph in one. Bodies within bodies multiply. */
-static void count_copy(Graph *root, const Node *node)
+/* Of a node, or of a graph in one, which counts as several. Bodies within bodies multiply. */
+static void count_copy(Graph *root, const Node *node, int64_t nodes)
 {
     if (!root->most_copied)
         root->most_copied = most_copied(root);
-    if (++root->copied > root->most_copied)
+    root->copied += nodes;
+    if (root->copied > root->most_copied)
         fail_at(STATUS_UNSUPPORTED, node_loc(node),
                 "the limit grows with the nodes of the file",
                 "functions, loops and bodies for each item expand to more than "
@@ -91,7 +92,7 @@ static const Attr *resolve(const CloneScope *scope, const char *name)
 static Graph *clone_body(Cloner *cloner, Node *holder, const Graph *body)
 {
     Graph *root = cloner->root;
-    count_copy(root, holder);
+    count_copy(root, holder, EXPANDED_BODY);
     Graph *copy =
         graph_new(root->arena, root->store, root->file, holder->graph);
     copy->holder = holder;
@@ -131,7 +132,7 @@ static Tensor **images(Cloner *cloner, Graph *to, int n, Tensor *const *tensors)
 static void clone_node(Cloner *cloner, Graph *to, const Node *node)
 {
     const CloneScope *scope = cloner->scope;
-    count_copy(cloner->root, scope->caller ? scope->caller : node);
+    count_copy(cloner->root, scope->caller ? scope->caller : node, 1);
     Tensor **in = images(cloner, to, node->n_in, node->in);
     Tensor **out = images(cloner, to, node->n_out, node->out);
     Node *copy = graph_add_node(to, node->domain, node->op_type, node->n_in, in,
@@ -187,7 +188,7 @@ void graph_clone_into(Graph *to, const Graph *body, const CloneScope *scope)
 
 Graph *graph_clone(Graph *parent, Node *holder, const Graph *body)
 {
-    count_copy(graph_root(parent), holder);
+    count_copy(graph_root(parent), holder, EXPANDED_BODY);
     Graph *graph =
         graph_new(parent->arena, parent->store, parent->file, parent);
     graph->holder = holder;

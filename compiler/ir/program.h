@@ -149,6 +149,8 @@ typedef struct Step {
     int32_t jumps_to;
     Node *node; /* for messages and reports */
     int64_t macs;
+    /* what else takes time and grows faster than the result: comparisons, elements looked at */
+    int64_t looks;
     /* of the loops around it, as often as macs are counted; 0: once, or nobody knows */
     int64_t turns;
     /* a loop's first step: index of its last step, else -1 (lifetimes) */

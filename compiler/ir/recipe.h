@@ -45,6 +45,7 @@ typedef struct Store {
     VEC(const char *) input; /* paths of the files that were opened */
     uint64_t input_bytes;    /* of those files in all */
     double folded;           /* elements that constants are computed through */
+    int64_t folded_bytes;    /* of those that are in memory, with operands */
     uint64_t bytes_read, bytes_written, bytes_spilled;
     Work work;
 } Store;

@@ -3,6 +3,7 @@
  * come in any order, so a tensor exists from the first mention of its name on,
  * and what it is gets settled when the graph closes. */
 #include "base/diag.h"
+#include "base/limits.h"
 #include "onnx/read.h"
 
 Frame *frame_push(Reader *reader, Graph *g)
@@ -24,19 +25,18 @@ void graph_enter(Reader *reader, const WireEvent *event)
         return;
     }
     Frame *frame = reader_frame(reader);
+    if (event->field->offset != FIELD(AttributeProto, g))
+        fail_at(STATUS_UNSUPPORTED,
+                reader_loc(reader, event->at, frame->attr.attr.name), NULL,
+                "attributes that are lists of graphs are not supported");
     Graph *g = graph_new(reader->arena, reader->store, reader->file->path,
                          frame->graph);
     g->name = g->producer = "";
-    if (event->field->offset == FIELD(AttributeProto, g)) {
-        if (frame->attr.has_graph)
-            wire_fail(&reader->wire, event->at, "an attribute with two graphs");
-        frame->attr.has_graph = true;
-        frame->attr.attr.graph = g;
-        frame->attr.seen = ATTR_GRAPH;
-    } else {
-        frame->attr.others++;
-        frame->attr.seen = ATTR_GRAPHS;
-    }
+    if (frame->attr.has_graph)
+        wire_fail(&reader->wire, event->at, "an attribute with two graphs");
+    frame->attr.has_graph = true;
+    frame->attr.attr.graph = g;
+    frame->attr.seen = ATTR_GRAPH;
     frame_push(reader, g);
 }
 
@@ -46,10 +46,21 @@ void graph_field(Reader *reader, const WireEvent *event)
         reader_frame(reader)->graph->name = reader_text(reader, event);
 }
 
+static void check_interface(Reader *reader, const WireEvent *event,
+                            const Graph *graph)
+{
+    if (graph->input.n > LIMIT_INTERFACE || graph->output.n > LIMIT_INTERFACE)
+        fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, graph->name),
+                NULL, "the model has more than %d inputs or results",
+                LIMIT_INTERFACE);
+}
+
 void graph_leave(Reader *reader, const WireEvent *event)
 {
-    (void)event;
-    graph_close(reader_frame(reader)->graph);
+    Graph *graph = reader_frame(reader)->graph;
+    graph_close(graph);
+    if (event->parent == MSG_MODEL)
+        check_interface(reader, event, graph);
     reader->depth--;
 }
 

@@ -9,7 +9,7 @@
 
 /* Nodes that are copied: for all loops of a model, for a turn of one (counters count as well); and
  * elements of a counter. */
-enum { MOST_COPIES = 16384, MOST_NODES = 64, MOST_ELEMENTS = 64 };
+enum { MOST_COPIES = 8192, MOST_NODES = 64, MOST_ELEMENTS = 64 };
 
 /* ---- what no turn changes ---- */
 

@@ -103,6 +103,7 @@ void lower_nms(Lower *lower, Node *node)
         .sorted = lower->for_speed,
     };
     Step *step = lower_step(lower, "nms_f32", &params);
+    step->looks = i64_mul(room, boxes);
     step_result(step, 0);
     step_out(step, node_count(node));
     for (int i = 0; i < 5; i++)

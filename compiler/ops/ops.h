@@ -58,6 +58,8 @@ enum OpFlag {
     OP_MEAN = 8192,
     /* Takes attributes lo and hi, bounds of its result of 8 bits (made by passes). */
     OP_BOUNDED = 16384,
+    /* Looks at far more than its operands hold: never folded. */
+    OP_LOOKS = 32768,
 };
 
 /* How the operator's attributes change where its operands are permuted (passes/relayout.c). */

@@ -555,6 +555,16 @@ static inlay_tfidf_params tfidf_params(const Node *node, const Grams *grams)
     };
 }
 
+/* Each n-gram is looked for at each element, with each skip. */
+static int64_t tfidf_looks(const Node *node, const inlay_tfidf_params *params,
+                           const Grams *grams)
+{
+    int64_t each = 0;
+    for (int g = 0; g < grams->rows; g++)
+        each += grams->row[3 * g + 1] > 1 ? (int64_t)params->skips + 1 : 1;
+    return i64_mul(tensor_count(node->in[0]), each);
+}
+
 void lower_tfidf(Lower *lower, Node *node)
 {
     const Grams grams = grams_of(node);
@@ -562,6 +572,7 @@ void lower_tfidf(Lower *lower, Node *node)
     const int64_t rows = i64_max(1, grams.rows);
     const int64_t numbers = i64_max(1, 3 * (int64_t)grams.rows);
     Step *step = lower_step(lower, "tfidf", &params);
+    step->looks = tfidf_looks(node, &params, &grams);
     step_result(step, 0);
     step_operand(step, 0);
     step_in(step, lower_i64s(lower, grams.token, grams.pool));

@@ -4,6 +4,7 @@
  * unique names. Ensures: every live value has a type, a known shape and a node that makes it. */
 #include <string.h>
 
+#include "base/limits.h"
 #include "eval/fold.h"
 #include "ops/dynamic.h"
 #include "ops/infer.h"
@@ -80,7 +81,7 @@ static bool is_kept(const Node *node)
 
 static void fold(Node *node)
 {
-    if (node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) ||
+    if (node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL | OP_LOOKS) ||
         !constant_inputs(node) || is_kept(node))
         return;
     Recipe *recipe = node->n_out == 1 && node->op->constant
@@ -114,15 +115,42 @@ void infer_node(Node *node)
     infer_one(node);
 }
 
+/* Of all graphs; what is more would take more memory than the file gives reason for. */
+static void check_bodies(const Node *node, int n)
+{
+    if (n > LIMIT_BODIES)
+        fail_node(
+            node, STATUS_UNSUPPORTED, NULL,
+            "the model has more than %d nodes with bodies: If, Loop, Scan",
+            LIMIT_BODIES);
+}
+
+static void count_bodies(const Graph *root)
+{
+    const Node *last = NULL;
+    int n = 0;
+    for (size_t k = 1; k < root->all.n; k++) {
+        const Graph *graph = root->all.at[k];
+        if (graph_gone(graph) || graph->holder == last)
+            continue;
+        last = graph->holder;
+        n++;
+        check_bodies(last, n);
+    }
+}
+
 void infer_graph(Graph *graph)
 {
     const size_t count =
         graph->node.n; /* nodes that an infer function adds it infers itself */
+    int bodies = 0;
     for (size_t i = 0; i < count; i++) {
         Node *n = graph->node.at[i];
         if (!n->op && !resolve_node(n))
             fail_if_errors();
         infer_one(n);
+        bodies += !n->dead && n->op->flags & OP_CONTROL;
+        check_bodies(n, bodies);
     }
     graph_compact(graph);
 }
@@ -209,6 +237,7 @@ void pass_infer(Graph *graph)
     const Inquiry *inquiry = asked_inputs(graph);
     declare_backwards(graph);
     infer_graph(graph);
+    count_bodies(graph);
     if (inquiry)
         asked_check(inquiry);
     declare_check(graph);

@@ -14,6 +14,8 @@ import tap
 import worst
 
 MIB = 1 << 20
+AS_C = ('spins', 'counting', 'looks', 'grams',      # C comes with results of a run, which ends
+        'inputs', 'vectorized')                     # and with a text for each operand
 MOST = 100       # seconds of CPU after which a run is ended
 
 
@@ -68,7 +70,7 @@ def hostile(t, o, work):
         path = os.path.join(work, name)
         for command in ('analyze', 'dump'):
             judge(t, o, '%s: %s' % (command, name[:-5]), path, 1, 32 * MIB + 4 * os.path.getsize(path), host.DOCUMENTED, (command,))
-        if name.startswith(('spins', 'counting')):      # as C they come with results of a run, which ends
+        if name.startswith(AS_C):
             judge(t, o, 'compile: ' + name[:-5], path, 1, 32 * MIB + 4 * os.path.getsize(path), host.DOCUMENTED, ('compile', '-q', '-o', os.path.join(work, 'out')))
 
 

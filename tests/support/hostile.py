@@ -233,6 +233,89 @@ def outside(count, length):
     return make_model(nodes, [make_value('x', F32, [length // 4])], [make_value('y', F32, [length // 4])], weights)
 
 
+def doubling_loop(before, after):
+    body = make_graph_attr('body', [make_node('Identity', ['k'], ['more']), make_node('Add', ['v', 'v'], ['w'])], [make_value('i', I64, []), make_value('k', BOOL, []),
+                           make_value('v', F32, [4])], [make_value('more', BOOL, []), make_value('w', F32, [4])])
+    return make_node('Loop', ['m', '', before], [after], graphs=[body])
+
+
+def many_loops(n, trips):
+    """One after the other; the turns are known, or an input."""
+    nodes = [doubling_loop('t%d' % i, 't%d' % (i + 1)) for i in range(n)]
+    given = [make_value('t0', F32, [4])] + ([] if trips else [make_value('m', I64, [])])
+    return make_model(nodes, given, [make_value('t%d' % n, F32, [4])], [make_tensor('m', I64, [], struct.pack('<q', trips))] if trips else [])
+
+
+def function_ifs(calls):
+    """Calls of a function with an If: two bodies each."""
+    branches = [make_graph_attr(name, [make_node(op, ['a'], [name])], [], [make_value(name, F32, [4])]) for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))]
+    function = put(25, put(1, 'F') + put(4, 'a') + put(4, 'c') + put(5, 'b') + put(7, make_node('If', ['c'], ['b'], graphs=branches)) + put(9, put(2, 17)) + put(10, 'l'))
+    nodes = [make_node('F', ['t%d' % i, 'c'], ['t%d' % (i + 1)], domain='l') for i in range(calls)]
+    return make_model(nodes, [make_value('c', BOOL, []), make_value('t0', F32, [4])], [make_value('t%d' % calls, F32, [4])], domains=[('l', 1)]) + function
+
+
+def vectorized(n):
+    return one(make_node('FeatureVectorizer', ['x'] * n, ['y'], domain='ai.onnx.ml', inputdimensions=[1] * n), (1, 1), (1, n), domains=[('ai.onnx.ml', 1)])
+
+
+def attribute_graphs(n):
+    """An attribute that is a list of empty graphs."""
+    return one(make_node('Relu', ['x'], ['y']) + put(5, put(1, 'g') + put(20, 10) + (varint(11 << 3 | 2) + b'\0') * n))
+
+
+def inputs(n):
+    return make_model([make_node('Relu', ['x0'], ['y'])], [make_value('x%d' % i, F32, [1]) for i in range(n)], [make_value('y', F32, [1])])
+
+
+def made_of_nothing(name, dims):
+    return make_node('ConstantOfShape', [name + '_dims'], [name]), ints(name + '_dims', dims)
+
+
+def summed_up(nodes, last, weights, integers=False):
+    """x and the largest of a constant that the nodes compute."""
+    cast = [make_node('Cast', [last], ['f'], to=F32)] if integers else []
+    nodes = nodes + cast + [make_node('ReduceMax', ['f' if integers else last], ['s'], keepdims=0), make_node('Add', ['s', 'x'], ['y'])]
+    return make_model(nodes, [make_value('x', F32, [1])], [make_value('y', F32, [1])], weights)
+
+
+def grams(n):
+    """As many n-grams are looked for in as many words, all constant."""
+    node = make_node('TfIdfVectorizer', ['k'], ['m'], max_gram_length=10, max_skip_count=50, min_gram_length=1, mode='TF', ngram_counts=[0] + [n] * 9,
+                     ngram_indexes=list(range(n)), pool_int64s=list(range(n)))
+    return summed_up([node], 'm', [ints('k', list(range(n)))])
+
+
+def looks(op, n):
+    """A constant each of whose elements looks at all of another."""
+    dims = {'MaxPool': [1, 1, n], 'LRN': [1, n, 1], 'NonMaxSuppression': [1, n, 4], 'GRU': [n, 1, 1]}[op]
+    node, weight = made_of_nothing('m', dims)
+    if op == 'NonMaxSuppression':
+        more, other = made_of_nothing('o', [1, 1, n])
+        most = [make_tensor('most', I64, [], struct.pack('<q', n)), make_tensor('least', F32, [], struct.pack('<f', 1))]
+        return summed_up([node, more, make_node(op, ['m', 'o', 'most', 'least'], ['r'])], 'r', [weight, other] + most, True)
+    if op == 'GRU':
+        made = [made_of_nothing('w', [1, 750, 1]), made_of_nothing('r', [1, 750, 250])]
+        return summed_up([node] + [m[0] for m in made] + [make_node(op, ['m', 'w', 'r'], ['', 'h'], hidden_size=250)], 'h', [weight] + [m[1] for m in made])
+    attrs = {'MaxPool': {'kernel_shape': [n // 2]}, 'LRN': {'size': n // 2 * 2 + 1}}[op]
+    return summed_up([node, make_node(op, ['m'], ['r'], **attrs)], 'r', [weight])
+
+
+def computed(op, n, elements):
+    """Constants, each computed of the one before it."""
+    node, weight = made_of_nothing('t0', [elements])
+    ins = ['axis'] if op == 'CumSum' else []
+    nodes = [node] + [make_node(op, ['t%d' % i] + ins, ['t%d' % (i + 1)]) for i in range(n)]
+    return summed_up(nodes, 't%d' % n, [weight] + [make_tensor('axis', I64, [], b'\0' * 8)] * len(ins))
+
+
+def summands(n, elements):
+    """A sum of constants, each of which is another part of one."""
+    node, weight = made_of_nothing('t', [elements])
+    nodes = [node] + [make_node('CumSum', ['t', 'axis'], ['c'])] + [make_node('Pad', ['c', 'pads'], ['t%d' % i]) for i in range(n)]
+    nodes += [make_node('Sum', ['t%d' % i for i in range(n)], ['r'])]
+    return summed_up(nodes, 'r', [weight, make_tensor('axis', I64, [], b'\0' * 8), ints('pads', [1, 0])])
+
+
 def many_values(n):
     return make_model([make_node('Relu', ['x%d' % i], ['y%d' % i]) for i in range(n)], [make_value('x%d' % i, F32, [4]) for i in range(n)],
                       [make_value('y%d' % i, F32, [4]) for i in range(n)])
@@ -273,6 +356,10 @@ CASES = [
     (joined, [(n, axis) for n in (100, 1000, 3000) for axis in (0, 1)]),
     (rows, [('Neg', 4, (4000000, 2)), ('Softmax', 4, (4000000, 2)), ('MaxPool', 4, (1, 1, 1000000, 2)), ('MaxPool', 100, (1, 16, 16000, 20))]),
     (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
+    (many_loops, [(256, 2), (256, 1 << 40), (256, 0), (1000, 2), (1000, 1 << 40), (1000, 0), (3000, 2), (4500, 1 << 40)]),
+    (function_ifs, [250, 2000, 8000]), (vectorized, [8192, 16384, 100000]), (attribute_graphs, [1000, 400000]), (inputs, [4096, 4097, 30000]),
+    (grams, [1000, 30000]), (looks, [(op, n) for op in ('MaxPool', 'LRN', 'NonMaxSuppression', 'GRU') for n in (20000, 50000)]),
+    (computed, [(op, n, elements) for op in ('Exp', 'CumSum') for n in (100, 5000) for elements in (4000, 16000, 200000)]), (summands, [(100, 4000), (2500, 4000), (2500, 16000)]),
     (many_weights, [1000, 4000]), (strides, [50000, 65536, 80000, (65536, 65535), 1 << 20, (1 << 24, 1, 2), (1 << 28, 1, 2)]),
 ]
 
