@@ -18,6 +18,10 @@ enum {
     LIMIT_INTERFACE = 4096,
     /* Nodes with bodies (If, Loop, Scan) that are left once constants are known. */
     LIMIT_BODIES = 256,
+    /* Windows of a CSV of items in which one of them is dead. */
+    LIMIT_GAPS = 16384,
+    /* Words of a command line, with those of files. */
+    LIMIT_LINE = 32768,
     /* Items of all lists that a model's sequences are; each operator makes a list of its own. */
     LIMIT_LISTED = 1 << 20,
     /* Pieces of other constants that one is put together of. */

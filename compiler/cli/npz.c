@@ -179,9 +179,11 @@ static char *content_of(Arena *arena, const Npz *npz, const NpzMember *member)
 }
 
 FileValues npz_read(Arena *arena, Store *store, const Npz *npz,
-                    const NpzMember *member, const char **place)
+                    const NpzMember *member, uint64_t most, const char **place)
 {
     *place = arena_printf(arena, "%s(%s)", npz->path, member->name);
+    if (member->size > most)
+        value_fail(*place, "is larger than the values that are needed");
     const char *all = content_of(arena, npz, member);
     return npy_values(arena, store, *place, all, member->size);
 }

@@ -29,8 +29,9 @@ bool npz_is(Arena *arena, const char *path);
 Npz *npz_open(Arena *arena, const char *path);
 /* The member of that name, or NULL. */
 const NpzMember *npz_find(const Npz *npz, const char *name);
-/* Its values, and what messages call it: ARCHIVE(NAME). */
+/* Its values, and what messages call it: ARCHIVE(NAME). A member of more than `most` bytes is not
+ * unpacked: 65. */
 FileValues npz_read(Arena *arena, Store *store, const Npz *npz,
-                    const NpzMember *member, const char **place);
+                    const NpzMember *member, uint64_t most, const char **place);
 
 #endif

@@ -181,8 +181,8 @@ static void compare_one(PerStep *all, const Check *check, void *const *base)
     Arena *arena = &compile->store.scratch;
     const Program *program = compile->program;
     const char *place;
-    const FileValues found =
-        npz_read(arena, &compile->store, all->npz, check->member, &place);
+    const FileValues found = npz_read(arena, &compile->store, all->npz,
+                                      check->member, UINT64_MAX, &place);
     const void *want = value_fit(arena, place, &found, check->named);
     const char *got =
         model_values(arena, check, values_of(program, check->tensor, base));

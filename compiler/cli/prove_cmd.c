@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "base/size.h"
 #include "bounds/bounds.h"
+#include "cli/manifest_file.h"
 #include "cli/options.h"
 #include "forms/coded.h"
 #include "forms/fetch.h"
@@ -24,8 +25,10 @@ static const json_t *parse(Compile *compile, const char *path)
 {
     json_error_t error;
     File *f = file_open(&compile->arena, path, LOAD_EAGER);
-    const json_t *document = json_loadb((const char *)f->whole, (size_t)f->size,
-                                        JSON_REJECT_DUPLICATES, &error);
+    const char *text = (const char *)f->whole;
+    json_check_size(text, (size_t)f->size, path);
+    const json_t *document =
+        json_loadb(text, (size_t)f->size, JSON_REJECT_DUPLICATES, &error);
     file_close(f);
     if (!document)
         fail_at(STATUS_MALFORMED,

@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "base/io.h"
+#include "base/limits.h"
 #include "base/vec.h"
 
 enum { DEEPEST = 8 };
@@ -114,6 +115,8 @@ static void add(Expansion *expansion, char *word)
     }
     expansion->only_operands |= !strcmp(word, "--");
     VEC_PUSH(expansion->arena, &expansion->word, word);
+    if (expansion->word.n > LIMIT_LINE)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL, "more than %d words", LIMIT_LINE);
 }
 
 static void add_all(Expansion *expansion, char *word)

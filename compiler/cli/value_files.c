@@ -254,15 +254,25 @@ static const NpzMember *member_for(const Npz *npz, const Tensors *wanted,
     return member;
 }
 
+/* Of a member that holds the tensor's values, in the widest type, and a head. */
+static uint64_t most_bytes(const Tensor *tensor)
+{
+    enum { WIDEST = 16, HEAD = 1 << 16 };
+    if (tensor->dtype == DT_STRING || !shape_known(&tensor->shape))
+        return UINT64_MAX;
+    return (uint64_t)tensor_count(tensor) * WIDEST + HEAD;
+}
+
 static void *load_member(Compile *compile, const Npz *npz,
                          const Tensors *wanted, size_t i)
 {
     Arena *arena = &compile->arena;
     const NpzMember *member = member_for(npz, wanted, i);
     const char *place;
-    const FileValues found =
-        npz_read(arena, &compile->store, npz, member, &place);
     Series *series = wanted->series ? wanted->series + i : NULL;
+    const uint64_t most = series ? UINT64_MAX : most_bytes(wanted->at[i]);
+    const FileValues found =
+        npz_read(arena, &compile->store, npz, member, most, &place);
     const Tensor fit = fitting(wanted->at[i], series, &found);
     return value_fit(arena, place, &found, &fit);
 }
@@ -276,7 +286,8 @@ bool values_shape(Compile *compile, const Tensors *wanted,
     if (value_is_archive(arena, file[0])) {
         const Npz *npz = npz_open(arena, file[0]);
         const NpzMember *member = member_for(npz, wanted, i);
-        found = npz_read(arena, &compile->store, npz, member, place);
+        found =
+            npz_read(arena, &compile->store, npz, member, UINT64_MAX, place);
     } else if (is_made(file[i])) {
         return false;
     } else {

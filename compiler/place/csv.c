@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/limits.h"
 #include "base/size.h"
 
 enum {
@@ -218,6 +219,17 @@ static int by_begin(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
+/* The cost of parts that exclude each other grows with the square of their number. */
+static void add_gap(Reader *reader, const Gap *gap, const char *at)
+{
+    const Loc loc = { .file = reader->path,
+                      .byte = at - reader->text,
+                      .node = -1 };
+    VEC_PUSH(reader->a, &reader->gap, *gap);
+    if (reader->gap.n > LIMIT_GAPS)
+        fail_at(STATUS_UNSUPPORTED, loc, NULL, "more than %d gaps", LIMIT_GAPS);
+}
+
 static void read_gaps(Reader *reader, CsvField field, int64_t size, Span *span)
 {
     span->first_gap = reader->gap.n;
@@ -234,7 +246,7 @@ static void read_gaps(Reader *reader, CsvField field, int64_t size, Span *span)
                       "line %d: gaps are windows lo-hi or lo-hi@wlo:whi within "
                       "the item's size",
                       reader->line);
-        VEC_PUSH(reader->a, &reader->gap, gap);
+        add_gap(reader, &gap, p);
     }
     span->gaps = reader->gap.n - span->first_gap;
     if (span->gaps < 2)

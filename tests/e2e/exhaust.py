@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """No file hangs the compiler or eats the memory: graphs of many nodes in every form, and small files that ask for much, each under a limit of
-CPU time and of memory. Both are the process's own, so that a busy machine fails nothing.
+CPU time and of memory; other files likewise. Both are the process's own, so that a busy machine fails nothing.
 
     exhaust.py --inlay INLAY [--nodes N,N..] [--compile N] [--every N] [--slack FACTOR] [--sanitized]"""
 import argparse
@@ -74,6 +74,21 @@ def hostile(t, o, work):
             judge(t, o, 'compile: ' + name[:-5], path, 1, 32 * MIB + 4 * os.path.getsize(path), host.DOCUMENTED, ('compile', '-q', '-o', os.path.join(work, 'out')))
 
 
+def others(t, o, work):
+    """Files that are no models."""
+    gaps = ' '.join('%d-%d' % (2 * k, 2 * k + 1) for k in range(1000))
+    for name, text, command in (
+            ('gaps', 'id,lower,upper,size,gaps\n' + ''.join('%d,0,100000,4,%s\n' % (i, gaps) for i in range(80)), ('place',)),
+            ('same', 'id,lower,upper,size\n' + 'a,0,1000,4\n' * 60000, ('place',)),
+            ('objects', '[' + ','.join(['{}'] * 300000) + ']', ('diff',)), ('objects', '[' + ','.join(['{}'] * 300000) + ']', ('prove',)),
+            ('deep', '[' * 400000, ('diff',)), ('words', 'a=1 ' * 200000, ('words',))):
+        path = os.path.join(work, name)
+        with open(path, 'w') as f:
+            f.write(text)
+        more = {'diff': ('diff', path), 'prove': ('prove', path), 'words': ('check', '@' + path)}.get(command[0], command)
+        judge(t, o, '%s: %s' % (command[0], name), path, 1, 32 * MIB + 4 * len(text), host.DOCUMENTED, more)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
@@ -88,6 +103,7 @@ def main():
     with host.Work() as work:
         graphs(t, o, work)
         hostile(t, o, work)
+        others(t, o, work)
     t.done()
 
 

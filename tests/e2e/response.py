@@ -59,6 +59,8 @@ def refusals(b, digits):
     b.refused('an open quote', ['@open'], 64, 'open', 'not closed')
     b.put('nul', 'analyze\0x')
     b.refused('a byte 0', ['@nul'], 64, 'nul')
+    b.put('many', 'x ' * 33000)
+    b.refused('too many words', ['@many'], 64, 'more than 32768 words')
     b.put('@odd', 'x')
     b.refused('words behind -- are operands', ['analyze', '--', '@odd'], 65, '@odd')
     b.refused('a list is no file of words', ['analyze', '@list.json'], 66, '@list.json')

@@ -131,6 +131,7 @@ BAD = [
     ('a zip without an end', 'float32', [1], 'a.npz', b'PK\3\4....', 'cut off'),
     ('an archive without the input', 'float32', [1], 'a.npz', npz({'a': b'', 'b': b''}), 'there is no "x"'),
     ('what is no .npy in an archive', 'float32', [1], 'a.npz', npz({'x': b'some text'}), 'a.npz(x)'),
+    ('a large member of an archive', 'float32', [1], 'a.npz', npz({'x': npy('float32', [100000], [0] * 100000)}), 'larger than the values'),
     ('a JPEG', 'float32', [1], 'a.jpg', b'\xff\xd8\xff\xe0', 'JPEG'),
     ('a png of another size', 'uint8', [1, 1, 2, 2], 'a.png', png(3, 0, [[1, 2, 3]]), 'scale and crop'),
     ('a large png', 'uint8', [1, 1, 2, 2], 'a.png', png(1 << 20, 0, [[1]]), 'no PNG'),
