@@ -336,6 +336,15 @@ def declared_otherwise_inside():
     return model, [floats('x', [1, 2, 1, 3], [1, -1, 2, 3, 4, -5])], [floats('y', [1, 1, 1, 3], [-31, -40, -2])]
 
 
+def padded_channels_last():
+    """Rows and columns, another number on each side, before the image is reshaped and turned: the Conv pads where they were."""
+    model = make_model(
+        [make_node('Pad', ['x', 'p'], ['a']), make_node('Reshape', ['a', 's'], ['b']), make_node('Transpose', ['b'], ['c'], perm=[1, 0, 3, 2]), make_node('Conv', ['c', 'w'], ['y'])],
+        [make_value('x', F32, [1, 2, 2, 1])], [make_value('y', F32, [1, 1, 3, 4])],
+        [make_tensor('p', I64, [8], struct.pack('<8q', 0, 1, 0, 0, 0, 2, 2, 0)), make_tensor('s', I64, [4], struct.pack('<4q', 1, 1, 5, 4)), floats('w', [1, 1, 2, 2], [1, 10, 100, 1000])])
+    return model, [floats('x', [1, 2, 2, 1], [1, 2, 3, 4])], [floats('y', [1, 1, 3, 4], [2010, 4231, 403, 0, 20, 42, 4, 0, 0, 0, 0, 0])]
+
+
 def attention_by_heads():
     """Scores are made some queries at a time, keys and values from rows that are not kept, and results in the place of queries."""
     rows, heads, size = 64, 2, 16
@@ -649,7 +658,7 @@ def main():
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
                  mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_images, selected_regions, gate_of_the_result_before,
-                 windows_rounded_up, declared_otherwise_inside, what_is_made_of_a_selection, counted_constants, outer_difference):
+                 windows_rounded_up, declared_otherwise_inside, padded_channels_last, what_is_made_of_a_selection, counted_constants, outer_difference):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = judge(o.inlay, windows_rounded_up(False))

@@ -262,6 +262,15 @@ def moves(m):
     return [1, 4, 9, 8], m.q(y)
 
 
+def paddings(m):
+    """Channels last, as exporters of Keras write a signal: padded in front, then seen as an image of one row; and an image."""
+    y = m.q(m.node('Pad', m.q('x'), m.ints(0, 4, 0, 0, 0, 0)))
+    y = m.node('Transpose', m.node('Unsqueeze', y, m.ints(1)), perm=[0, 3, 1, 2])
+    y = m.q(m.node('Conv', y, m.w(6, 4, 1, 3, channel=0), m.floats(6), kernel_shape=[1, 3], dilations=[1, 2]))
+    y = m.q(m.node('Pad', y, m.ints(0, 0, 1, 2, 0, 0, 1, 0)))
+    return [1, 20, 4], m.q(m.node('Conv', y, m.w(3, 6, 3, 3, channel=0), m.floats(3), kernel_shape=[3, 3]))
+
+
 def sizes(m):
     y = m.q(conv_of(m, m.q('x'), 4, 4))
     y = m.node('Resize', y, '', m.const(F, [4], 'f', [1, 1, 2, 2]), mode='nearest', coordinate_transformation_mode='asymmetric',
@@ -351,7 +360,7 @@ def other_types(m):
 
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
-         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
+         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (paddings, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
@@ -411,6 +420,7 @@ def check(inlay, case, floats, kind, seed):
         steps = steps_of(inlay, work, model)
         assert floats_of(steps) == set(floats), 'float: %s' % floats_of(steps)
         assert not any(s['kernel'] == WHOLE.get(case) for s in steps), 'the image stays whole'
+        assert case is not paddings or not any(s['op'] == 'Pad' for s in steps), 'a padding is a step'
         assert case is not scores or all(s['units'] > 1 for s in steps if s['kernel'] == 'qmatmul'), 'scores stay whole'
         assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip is a step'
 
