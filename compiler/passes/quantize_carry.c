@@ -252,11 +252,77 @@ static bool cancel(Graph *graph, Node *q)
     return true;
 }
 
+/* Do they hold the same numbers, the codes of one 128 below those of the other? */
+static bool differ_in_sign(const Quantum *a, const Quantum *b)
+{
+    Quantum shifted = *a;
+    if (a->type == DT_I8)
+        shifted = (Quantum){ a->scale, a->zero + 128, DT_U8 };
+    else if (a->type == DT_U8)
+        shifted = (Quantum){ a->scale, a->zero - 128, DT_I8 };
+    return shifted.type != a->type && quanta_equal(&shifted, b);
+}
+
+/* The only node that reads a tensor; NULL: there are several, or none. */
+static Node *only_reader(const Tensor *tensor)
+{
+    const bool one = tensor->uses == 1 && tensor->use;
+    return one && tensor->use->operand == 0 ? tensor->use->node : NULL;
+}
+
+static bool is_turn(const Node *node)
+{
+    return node->op &&
+           (node->op->flags & OP_VIEW || node_is(node, "Transpose"));
+}
+
+/* What q makes is read as codes of the other sign, which its source has: views between go on with
+ * those. */
+static bool keep_sign(Graph *graph, const Node *q, const Node *source,
+                      const Quantum *made)
+{
+    Node *reader = only_reader(q->out[0]);
+    Node *first = reader;
+    Quantum next;
+    while (reader && is_turn(reader))
+        reader = only_reader(reader->out[0]);
+    if (!reader || reader->n_in != 3 || source->n_in != 3 ||
+        !node_is(reader, "DequantizeLinear") ||
+        !quanta_one(graph, reader, &next) || !quanta_equal(&next, made))
+        return false;
+    for (Node *turn = first; turn != reader; turn = only_reader(turn->out[0]))
+        turn->out[0]->dtype = source->in[0]->dtype;
+    node_set_input(first, 0, source->in[0]);
+    node_set_input(reader, 1, source->in[1]);
+    node_set_input(reader, 2, source->in[2]);
+    return true;
+}
+
+/* Integers of the other sign between two that hold the same numbers are left out: those behind an
+ * input or before a result of uint8, as TFLite adds them to a network of int8. */
+static bool skip_sign(Graph *graph, Node *q)
+{
+    Quantum made, read, next;
+    const Node *source = quanta_source(q->in[0]);
+    if (!source || source->out[0]->uses != 1 || !quanta_one(graph, q, &made) ||
+        !quanta_one(graph, source, &read) || !differ_in_sign(&made, &read))
+        return false;
+    const Node *before = source->in[0]->producer;
+    if (keep_sign(graph, q, source, &made))
+        return true;
+    if (!before || !quanta_is_quantize(before) || source->in[0]->uses != 1 ||
+        !quanta_one(graph, before, &next) || !quanta_equal(&next, &read))
+        return false;
+    node_set_input(q, 0, before->in[0]);
+    return true;
+}
+
 bool quanta_carry(Graph *graph, Node *node)
 {
     if (node->dead)
         return false;
     if (quanta_is_quantize(node))
-        return cancel(graph, node) || carry_up(graph, node);
+        return cancel(graph, node) || skip_sign(graph, node) ||
+               carry_up(graph, node);
     return carry_down(graph, node);
 }

@@ -271,6 +271,15 @@ def paddings(m):
     return [1, 20, 4], m.q(m.node('Conv', y, m.w(3, 6, 3, 3, channel=0), m.floats(3), kernel_shape=[3, 3]))
 
 
+def signs(m):
+    """Codes of the other sign, of the same numbers, before and behind: as TFLite gives a network of int8 an input of uint8."""
+    kind = U8 if m.kind == I8 else I8
+    zero = ZERO[m.kind] + (128 if kind == U8 else -128)
+    by = [m.number(STEP), m.byte(kind, zero)]
+    y = m.node('Transpose', m.node('QuantizeLinear', m.q('x'), *by), perm=[0, 1, 3, 2])
+    return IMAGE, m.q(m.q(conv_of(m, m.node('DequantizeLinear', y, *by), 4, 6), kind=kind, zero=zero))
+
+
 def sizes(m):
     y = m.q(conv_of(m, m.q('x'), 4, 4))
     y = m.node('Resize', y, '', m.const(F, [4], 'f', [1, 1, 2, 2]), mode='nearest', coordinate_transformation_mode='asymmetric',
@@ -360,13 +369,13 @@ def other_types(m):
 
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
-         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (paddings, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
+         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
 
 # Weights may be narrow where the arithmetic is not.
 FLOAT = re.compile('_f32|^deconv_')
-NO_TABLES = (conv_relu, conv_clip, conv_bounds)
+NO_TABLES = (conv_relu, conv_clip, conv_bounds, signs)
 # Kernels that take images as a whole, where others go row by row.
 WHOLE = {whole_pool: 'qavgpool', permuted: 'gather'}
 
@@ -422,7 +431,7 @@ def check(inlay, case, floats, kind, seed):
         assert not any(s['kernel'] == WHOLE.get(case) for s in steps), 'the image stays whole'
         assert case is not paddings or not any(s['op'] == 'Pad' for s in steps), 'a padding is a step'
         assert case is not scores or all(s['units'] > 1 for s in steps if s['kernel'] == 'qmatmul'), 'scores stay whole'
-        assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip is a step'
+        assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip, or codes of the other sign, are a step'
 
 
 def main():
