@@ -11,6 +11,13 @@
 #include "kernels/deconv_f32.h"
 #include "kernels/tile_narrow.h"
 
+/* Does the step make one pixel, and nothing else? */
+static inline int inlay_conv_alone(const inlay_step *s)
+{
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
+    return s->units == 1 && p->ow == 1;
+}
+
 static inline int inlay_conv_narrow(void *const *base, const inlay_step *s,
                                     int32_t r0, int32_t r1,
                                     const inlay_widening *type)
@@ -20,6 +27,7 @@ static inline int inlay_conv_narrow(void *const *base, const inlay_step *s,
     inlay_tile t;
     inlay_conv_tile(base, s, &t);
     inlay_stored_take(base, s, 2, 5, type, &narrow, &queue);
+    narrow.alone = inlay_conv_alone(s);
     t.narrow = &narrow;
     t.make = inlay_panel_rows_make;
     t.apart = inlay_conv_apart(base, s, &t, r0, r1);

@@ -15,12 +15,17 @@ static inline int inlay_recurrent_narrow(void *const *base, const inlay_step *s,
 {
     float *scratch = (float *)inlay_at(base, s, 21);
     inlay_stored w, r, rn;
+    const inlay_recurrent_params *p = (const inlay_recurrent_params *)s->params;
+    const int32_t alone = p->batch == 1;
     inlay_queue queue;
     inlay_cell k;
     memset(&k, 0, sizeof k);
     inlay_stored_take(base, s, 4, 12, type, &w, &queue);
     inlay_stored_take(base, s, 5, 15, type, &r, &queue);
     inlay_stored_take(base, s, 6, 18, type, &rn, &queue);
+    w.alone = alone;
+    r.alone = alone;
+    rn.alone = alone;
     k.w.narrow = &w;
     k.r.narrow = &r;
     k.rn.narrow = &rn;

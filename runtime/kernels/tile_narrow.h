@@ -4,8 +4,11 @@
  * Before it is multiplied a weight v becomes a float: v, or (v - zero) * scale where the step has
  * scales; one scale and one zero point for each output channel, or for each of them and so many
  * taps. Some taps of a group of channels at a time are made floats on the stack, a panel, and serve
- * several tiles; sums of a tile that need several panels wait beside it. The products and their
- * order are those of float weights, the same bits, but for the groups of tile_few.inc.h. */
+ * several tiles; sums of a tile that need several panels wait beside it. The products and
+ * their order are those of float weights, the same bits, but for the groups of tile_few.inc.h.
+ *
+ * A pixel that is alone in all plans, as in a fully connected layer, has no panel: its weights
+ * become floats in registers, and scales are multiplied behind the sums. */
 #ifndef INLAY_TILE_NARROW_H
 #define INLAY_TILE_NARROW_H
 
@@ -61,6 +64,7 @@ typedef struct inlay_stored {
     const void *scale;  /* packed as the weights are */
     const void *zero;   /* NULL: the same for all */
     inlay_queue *queue;
+    int32_t alone; /* a tile of one pixel is one whatever the plan */
 } inlay_stored;
 
 /* Operand w of a step, whose further operands are at `how`; no tiles wait for it. */
@@ -69,6 +73,7 @@ static inline void inlay_stored_read(void *const *base, const inlay_step *s,
                                      inlay_stored *narrow)
 {
     narrow->queue = NULL;
+    narrow->alone = 0;
     narrow->type = type;
     narrow->values = inlay_at(base, s, w);
     narrow->how = (const int32_t *)inlay_at(base, s, how);
@@ -86,6 +91,15 @@ static inline void inlay_stored_take(void *const *base, const inlay_step *s,
     queue->tiles = 0;
 }
 
+/* to[i] = from[i] for n floats, mostly INLAY_SCALED. */
+static inline void inlay_scales_copy(float *to, const float *from, int32_t n)
+{
+    if (n == INLAY_SCALED)
+        memcpy(to, from, INLAY_SCALED * sizeof *to);
+    else
+        memcpy(to, from, (size_t)n * sizeof *to);
+}
+
 /* Scales [first, first + n), n at most 16. */
 static inline void inlay_narrow_scales(const inlay_stored *narrow,
                                        ptrdiff_t first, int32_t n, float *to)
@@ -98,8 +112,7 @@ static inline void inlay_narrow_scales(const inlay_stored *narrow,
         inlay_widen_bf16(to, narrow->scale, first, n);
         break;
     default:
-        memcpy(to, (const float *)narrow->scale + first,
-               (size_t)n * sizeof *to);
+        inlay_scales_copy(to, (const float *)narrow->scale + first, n);
         break;
     }
 }
@@ -391,6 +404,133 @@ INLAY_APART void inlay_panel_group(const inlay_queue *queue,
     }
 }
 
+/* Is what waits a pixel that is always alone, and its window one run of taps? */
+INLAY_INLINE int inlay_line_serves(const inlay_queue *queue)
+{
+    const inlay_waiting *w = queue->tile;
+    const inlay_tile *t = &w->tile;
+    return queue->tiles == 1 && t->narrow->alone && w->call.pixels == 1 &&
+           t->nkd == 1 && t->nkh == 1 && t->pieces == 1;
+}
+
+/* The scales of tap `tap` of a group of channels; returns how many taps have the same. */
+static inline int32_t inlay_line_scales(inlay_line *line,
+                                        const inlay_stored *narrow,
+                                        const inlay_block *block, int32_t tap)
+{
+    const int32_t *how = narrow->how;
+    const int32_t blocks = how[INLAY_HOW_BLOCKS];
+    const int32_t number = blocks > 1 ? tap / how[INLAY_HOW_BLOCK] : 0;
+    const int32_t n = block->width;
+    inlay_block own = *block;
+    int32_t i;
+    if (own.channel >= how[INLAY_HOW_CHANNELS])
+        own.channel %= how[INLAY_HOW_CHANNELS];
+    for (i = 0; i < line->channels; i += n) {
+        const ptrdiff_t at = inlay_block_at(&own, blocks, number);
+        inlay_narrow_scales(narrow, at, n, line->scale + i);
+        if (narrow->zero)
+            narrow->type->widen(line->zero + i, narrow->zero, at, n);
+        own.channel += n;
+    }
+    return (number + 1) * how[INLAY_HOW_BLOCK] - tap;
+}
+
+/* All taps of a group of channels. */
+static inline void inlay_line_taps(inlay_line *line, const inlay_tile *t,
+                                   const inlay_block *block, int32_t tap,
+                                   float *y)
+{
+    const inlay_stored *narrow = t->narrow;
+    const int bits = narrow->type->bits;
+    int32_t left = t->run;
+    line->begins = 1;
+    line->y = NULL;
+    do {
+        const ptrdiff_t at = inlay_block_at(block, t->taps, tap);
+        line->from = (const unsigned char *)narrow->values + at * bits / 8;
+        line->taps = left;
+        if (narrow->how) {
+            const int32_t most = inlay_line_scales(line, narrow, block, tap);
+            line->taps = left < most ? left : most;
+        }
+        left -= line->taps;
+        if (left <= 0)
+            line->y = y;
+        narrow->type->line(line);
+        line->begins = 0;
+        line->x += line->taps;
+        tap += line->taps;
+    } while (left > 0);
+}
+
+/* What follows the sums of a group of which not all channels exist. */
+static inline void inlay_line_part(inlay_line *line, const inlay_tile *t,
+                                   const inlay_group *g)
+{
+    int32_t i;
+    for (i = 0; i < g->part; i++)
+        line->sum[i] += g->bias[i];
+    inlay_tile_part(t, line->sum, g->y, g->q, g->part);
+}
+
+/* n channels of the pixel, from `channel` on. */
+static inline void inlay_line_group(const inlay_queue *queue, inlay_line *line,
+                                    int32_t channel, int32_t n)
+{
+    const inlay_tile *t = &queue->tile[0].tile;
+    const inlay_tiles *call = &queue->tile[0].call;
+    const inlay_block block = inlay_panel_place(t, channel, n);
+    const int bits = t->narrow->type->bits;
+    const inlay_group g = inlay_panel_channels(queue, 0, channel, n);
+    line->x = inlay_tile_row(t, t->slot) + call->at;
+    line->channels = n;
+    line->step = block.stride * bits / 8;
+    line->block = t->taps * 16 * bits / 8;
+    line->bias = g.bias;
+    line->q = g.q;
+    inlay_line_taps(line, t, &block, (int32_t)call->tap, g.part ? NULL : g.y);
+    if (g.part)
+        inlay_line_part(line, t, &g);
+}
+
+/* Channels of the group that begins at `channel`: where registers hold more than a tile's, more.
+ * What exists is filled up to fours. */
+static inline int32_t inlay_line_channels(const inlay_tile *t, int32_t channel)
+{
+    const int32_t left = t->channels - channel;
+    if (INLAY_VL == 8 && t->width == 16 && left >= 29)
+        return 32;
+    return inlay_tile_group(t, channel);
+}
+
+/* What is the same for all groups. */
+static inline void inlay_line_begin(inlay_line *line, const inlay_tile *t)
+{
+    const inlay_stored *narrow = t->narrow;
+    const float zero = narrow->how ? (float)narrow->how[INLAY_HOW_ZERO] : 0;
+    int32_t i;
+    line->lo = t->clamp & INLAY_END_LOW ? t->lo : -INFINITY;
+    line->hi = t->clamp & INLAY_END_HIGH ? t->hi : INFINITY;
+    line->scaled = narrow->how != NULL;
+    line->moved = narrow->zero != NULL || zero != 0;
+    for (i = 0; i < INLAY_LINE_MOST; i++)
+        line->zero[i] = zero;
+}
+
+/* All channels of the only pixel that waits. */
+INLAY_APART void inlay_line_flush(const inlay_queue *queue)
+{
+    const inlay_tile *t = &queue->tile[0].tile;
+    inlay_line line;
+    int32_t channel, n;
+    inlay_line_begin(&line, t);
+    for (channel = t->begin; channel < t->end; channel += n) {
+        n = inlay_line_channels(t, channel);
+        inlay_line_group(queue, &line, channel, n);
+    }
+}
+
 /* Makes the tiles that wait. What they read as weights are panels. */
 INLAY_INLINE void inlay_panel_flush(inlay_queue *queue, const int steps)
 {
@@ -409,6 +549,10 @@ INLAY_INLINE void inlay_panel_flush(inlay_queue *queue, const int steps)
 
 INLAY_APART void inlay_panel_rows_flush(inlay_queue *queue)
 {
+    if (inlay_line_serves(queue)) {
+        inlay_line_flush(queue);
+        queue->tiles = 0;
+    }
     if (queue->tiles)
         inlay_panel_flush(queue, 0);
 }

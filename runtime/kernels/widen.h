@@ -4,7 +4,8 @@
  *   inlay_widen_<type>(to, from, first, n)      to[i] = element first + i of `from`, i < n
  *   inlay_scaled_<type>(to, from, first, step, taps, scale, zero)      of INLAY_SCALED numbers
  *       for each tap, `step` elements from tap to tap
- *   inlay_widening_<type>      both, for callers that know no type
+ *   inlay_line_<type>(line)      products of one row with numbers that no memory holds as floats
+ *   inlay_widening_<type>      all of them, for callers that know no type
  *
  * The bits are those of half.h (of integers: the number), but for the payload of a NaN. Several at
  * a time where there are vectors; by the machine's own instruction where it has one. */
@@ -25,6 +26,44 @@ typedef void inlay_scaled_type(float *to, const void *from, ptrdiff_t first,
                                ptrdiff_t step, int32_t taps, const float *scale,
                                const float *zero);
 
+/* Most channels of a group. */
+#if INLAY_VL == 16
+enum { INLAY_LINE_MOST = 64 };
+#elif INLAY_VL == 8
+enum { INLAY_LINE_MOST = 32 };
+#elif INLAY_VL > 1
+enum { INLAY_LINE_MOST = 16 };
+#else
+enum { INLAY_LINE_MOST = 4 };
+#endif
+
+/* A row of floats times the weights of a group of channels, which become floats in registers. The
+ * scales of a block of taps are multiplied once, behind its last tap:
+ *
+ *   sum[c] += scale[c] (sum over k: x[k] (w[k][c] - zero[c]))
+ *
+ * and behind the last block y[c] = sum[c] + bias[c] + q[c], no less than lo, no more than hi. */
+typedef struct inlay_line {
+    const float *x;
+    int32_t taps;
+    int32_t channels;          /* of the group */
+    const unsigned char *from; /* the weights of the first tap */
+    ptrdiff_t step;            /* bytes from tap to tap */
+    ptrdiff_t block;           /* bytes from 16 channels to the next 16 */
+    int32_t begins;            /* the first block */
+    int32_t scaled;            /* 0: no scales, no zero points */
+    int32_t moved;             /* 0: all zero points are 0 */
+    float *y;                  /* NULL: the sums are left in `sum` */
+    const float *bias;
+    const float *q; /* NULL: none */
+    float lo, hi;
+    float sum[INLAY_LINE_MOST];
+    float scale[INLAY_LINE_MOST];
+    float zero[INLAY_LINE_MOST];
+} inlay_line;
+
+typedef void inlay_line_type(inlay_line *line);
+
 /* Channels that are scaled together: a whole group of them where there are no vectors. */
 #if INLAY_VL == 1
 enum { INLAY_SCALED = 4 };
@@ -36,6 +75,7 @@ enum { INLAY_SCALED = 16 };
 typedef struct inlay_widening {
     inlay_widen_type *widen;
     inlay_scaled_type *scaled;
+    inlay_line_type *line;
     int bits; /* of an element */
 } inlay_widening;
 
@@ -119,6 +159,53 @@ static const uint32_t inlay_twos_at[16] = { 0,  2,  4,  6,  8,  10, 12, 14,
 
 #if defined INLAY_FPU_ARM || defined INLAY_HELIUM
 #include "kernels/widen_arm.inc.h"
+#endif
+
+#if INLAY_VL > 1
+/* What is constant where the products of one row are made. */
+typedef struct inlay_line_shape {
+    int moved, vectors, bits, kind;
+} inlay_line_shape;
+
+#define INLAY_L 4
+#include "kernels/line_vec.inc.h"
+#undef INLAY_L
+#if INLAY_VL >= 8
+#define INLAY_L 8
+#include "kernels/line_vec.inc.h"
+#undef INLAY_L
+#endif
+#if INLAY_VL >= 16
+#define INLAY_L 16
+#include "kernels/line_vec.inc.h"
+#undef INLAY_L
+#endif
+#else
+#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
+#include "kernels/line_arm.inc.h"
+#endif
+
+/* What follows the sums of a block. */
+static inline void inlay_line_end(inlay_line *line, const float *sum)
+{
+    float *to = line->y ? line->y : line->sum;
+    int i;
+    INLAY_UNROLL
+    for (i = 0; i < INLAY_LINE_MOST; i++) {
+        float v = sum[i];
+        if (line->scaled)
+            v *= line->scale[i];
+        if (!line->begins)
+            v += line->sum[i];
+        if (line->y) {
+            v += line->bias[i];
+            if (line->q)
+                v += line->q[i];
+            v = inlay_min1(line->hi, inlay_max1(line->lo, v));
+        }
+        to[i] = v;
+    }
+}
 #endif
 
 #define INLAY_FAMILY "widen.inc.h"

@@ -162,6 +162,65 @@ INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
 }
 #endif
 
-static const inlay_widening inlay_typed(widening) = { inlay_typed(widen),
-                                                      inlay_typed(scaled),
-                                                      INLAY_BITS };
+#if INLAY_VL > 1
+INLAY_APART void inlay_typed(line)(inlay_line *line)
+{
+    switch (line->channels) {
+#if INLAY_VL == 16
+    case 64:
+        inlay_line16(line, 4, INLAY_BITS, INLAY_KIND);
+        break;
+    case 32:
+        inlay_line16(line, 2, INLAY_BITS, INLAY_KIND);
+        break;
+#elif INLAY_VL == 8
+    case 32:
+        inlay_line8(line, 4, INLAY_BITS, INLAY_KIND);
+        break;
+#endif
+    case 16:
+        INLAY_V(line)(line, 16 / INLAY_VL, INLAY_BITS, INLAY_KIND);
+        break;
+    case 8:
+#if INLAY_VL >= 8
+        inlay_line8(line, 1, INLAY_BITS, INLAY_KIND);
+#else
+        inlay_line4(line, 2, INLAY_BITS, INLAY_KIND);
+#endif
+        break;
+    default:
+        inlay_line4(line, 1, INLAY_BITS, INLAY_KIND);
+        break;
+    }
+}
+#else
+INLAY_APART void inlay_typed(line)(inlay_line *line)
+{
+    const unsigned char *at = line->from;
+    const float *x = line->x;
+    const float *end = x + line->taps;
+    float sum[INLAY_LINE_MOST];
+    int i;
+    INLAY_UNROLL
+    for (i = 0; i < INLAY_LINE_MOST; i++)
+        sum[i] = 0.0f;
+#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
+    x += inlay_line_arm(sum, line, INLAY_BITS, INLAY_KIND);
+    at += (x - line->x) * line->step;
+#endif
+    for (; x < end; x++, at += line->step) {
+        INLAY_UNROLL
+        for (i = 0; i < INLAY_LINE_MOST; i++) {
+            float weight = inlay_typed(one)(at, i);
+            if (line->moved)
+                weight -= line->zero[i];
+            sum[i] = inlay_fma1(*x, weight, sum[i]);
+        }
+    }
+    inlay_line_end(line, sum);
+}
+#endif
+
+static const inlay_widening inlay_typed(widening) = {
+    inlay_typed(widen), inlay_typed(scaled), inlay_typed(line), INLAY_BITS
+};

@@ -121,6 +121,26 @@ INLAY_INLINE INLAY_W(i)
 }
 #endif
 
+/* bfloat16: the upper halves of floats. */
+INLAY_INLINE INLAY_FLOATS INLAY_W(from_bf16)(const unsigned char *from)
+{
+#if INLAY_L == 16 && defined __AVX512F__ && !defined __clang__
+    const INLAY_W(i) none = { 0 };
+    INLAY_W(short) half;
+    memcpy(&half, from, sizeof half);
+    return (INLAY_FLOATS)(__builtin_ia32_pmovzxwd512_mask(half, none, 0xffffu)
+                          << 16);
+#elif INLAY_L == 8 && defined __AVX2__ && !defined __clang__
+    INLAY_W(short) half;
+    memcpy(&half, from, sizeof half);
+    return (INLAY_FLOATS)(__builtin_ia32_pmovzxwd256(half) << 16);
+#else
+    INLAY_W(half) half;
+    memcpy(&half, from, sizeof half);
+    return (INLAY_FLOATS)(__builtin_convertvector(half, INLAY_W(word)) << 16);
+#endif
+}
+
 /* float8 without its sign: u. Those that have no code for it make a NaN of 0x80. */
 INLAY_INLINE INLAY_W(word) INLAY_W(unsigned_f8)(INLAY_W(word) u, const int kind)
 {
@@ -201,17 +221,19 @@ INLAY_INLINE INLAY_W(word)
     return INLAY_W(splat_word)(word);
 }
 
-/* The numbers, each shifted to its place. */
+/* The numbers, each shifted to its place; those with a sign by way of the top. */
 INLAY_INLINE INLAY_FLOATS INLAY_W(from_bits)(const unsigned char *from,
                                              const int bits, const int kind)
 {
-    const uint32_t sign = 1u << (bits - 1);
-    INLAY_W(word) at, v;
+    const INLAY_W(word) word = INLAY_W(bits)(from, bits);
+    INLAY_W(word) at;
+    INLAY_W(i) v;
     memcpy(&at, bits == 4 ? inlay_fours_at : inlay_twos_at, sizeof at);
-    v = INLAY_W(bits)(from, bits) >> at & ((1u << bits) - 1);
     if (kind == INLAY_NARROW_SIGNED)
-        v = (v ^ sign) - sign;
-    return __builtin_convertvector((INLAY_W(i))v, INLAY_FLOATS);
+        v = (INLAY_W(i))(word << (32 - bits - at)) >> (32 - bits);
+    else
+        v = (INLAY_W(i))(word >> at & ((1u << bits) - 1));
+    return __builtin_convertvector(v, INLAY_FLOATS);
 }
 
 #endif
@@ -222,12 +244,8 @@ INLAY_INLINE INLAY_FLOATS INLAY_W(widened)(const unsigned char *from,
 {
     if (kind == INLAY_NARROW_F16)
         return INLAY_W(from_f16)(from);
-    if (kind == INLAY_NARROW_BF16) {
-        INLAY_W(half) half;
-        memcpy(&half, from, sizeof half);
-        return (INLAY_FLOATS)(__builtin_convertvector(half, INLAY_W(word))
-                              << 16);
-    }
+    if (kind == INLAY_NARROW_BF16)
+        return INLAY_W(from_bf16)(from);
     if (kind > INLAY_NARROW_BF16)
         return INLAY_W(from_f8)(from, kind);
     if (bits == 8)

@@ -30,7 +30,7 @@ FORMS = {
     'float16': ('float16', False, False),
     'bfloat16': ('bfloat16', False, False),
 }
-STEPS, BATCH = 8, 2
+STEPS = 8
 # Bytes beyond the file's: what says how weights become floats, and places at multiples of 64.
 MORE = 512
 
@@ -104,37 +104,37 @@ def cell(op, x, h, c, w, r, b):
 
 
 class Case:
-    """A model, and what it must answer for x [STEPS][BATCH][inputs]: all states."""
+    """A model, and what it must answer for x [STEPS][batch][inputs]: all states. A row by itself has code of its own."""
 
     def __init__(self, op, forms, both, inputs, hidden):
         rnd = random.Random(' '.join([op, *forms, str(both)]))
-        ways, gates = 1 + both, GATES[op] * hidden
+        ways, gates, batch = 1 + both, GATES[op] * hidden, 1 + both
         w = Weights(rnd, 'w', forms[0], [ways, gates, inputs])
         r = Weights(rnd, 'r', forms[1], [ways, gates, hidden])
         b = [single(rnd.uniform(-.5, .5)) for _ in range(ways * 2 * gates)]
-        self.dims = [STEPS, BATCH, inputs]
+        self.dims = [STEPS, batch, inputs]
         self.x = [single(rnd.uniform(-1, 1)) for _ in range(math.prod(self.dims))]
         bias = onnx.make_tensor('b', F32, [ways, 2 * gates], struct.pack('<%df' % len(b), *b))
         direction = 'bidirectional' if both else 'forward'
         step = onnx.make_node(op, ['x', 'w', 'r', 'b'], ['y'], hidden_size=hidden, direction=direction)
         self.model = onnx.make_model(w.nodes + r.nodes + [step], [onnx.make_value('x', F32, self.dims)],
-                                     [onnx.make_value('y', F32, [STEPS, ways, BATCH, hidden])], w.tensors + r.tensors + [bias], 21)
+                                     [onnx.make_value('y', F32, [STEPS, ways, batch, hidden])], w.tensors + r.tensors + [bias], 21)
         self.bytes = w.bytes + r.bytes + 4 * len(b)
         self.whole = hidden % 16 == 0  # other rows are filled up to fours, and scales of all rows said again
         kinds = {FORMS[form][0] for form in forms}
         self.kernel = 'recurrent_' + (SUFFIX[kinds.pop()] if len(kinds) == 1 else 'f32')
-        self.want = [0.0] * (STEPS * ways * BATCH * hidden)
-        for way, row in itertools.product(range(ways), range(BATCH)):
+        self.want = [0.0] * (STEPS * ways * batch * hidden)
+        for way, row in itertools.product(range(ways), range(batch)):
             part = lambda values: values[way * len(values) // ways:(way + 1) * len(values) // ways]
             self.walk(op, way, ways, row, hidden, part(w.value), part(r.value), part(b))
 
     def walk(self, op, way, ways, row, hidden, w, r, b):
         h = c = [0.0] * hidden
-        inputs = self.dims[2]
+        batch, inputs = self.dims[1:]
         for step in reversed(range(STEPS)) if way else range(STEPS):
-            at = (step * BATCH + row) * inputs
+            at = (step * batch + row) * inputs
             h, c = cell(op, self.x[at:at + inputs], h, c, w, r, b)
-            to = ((step * ways + way) * BATCH + row) * hidden
+            to = ((step * ways + way) * batch + row) * hidden
             self.want[to:to + hidden] = h
 
 
@@ -143,8 +143,8 @@ class Dynamic:
 
     def __init__(self, both, by_row):
         rnd = random.Random(7)
-        ways, inputs, hidden = 1 + both, 64, 64
-        self.dims, columns = [STEPS, BATCH, inputs], 4 * hidden
+        ways, batch, inputs, hidden = 1 + both, 1 + both, 64, 64
+        self.dims, columns = [STEPS, batch, inputs], 4 * hidden
         self.x = [single(rnd.uniform(-1, 1)) for _ in range(math.prod(self.dims))]
         tensors, self.bytes = [], 0
         sizes = [ways, columns] if by_row else [ways]
@@ -161,7 +161,7 @@ class Dynamic:
         node = onnx.make_node('DynamicQuantizeLSTM', ['x', 'w', 'r', 'b', '', '', '', '', 'ws', 'wz', 'rs', 'rz'], ['y'],
                               domain='com.microsoft', hidden_size=hidden, direction='bidirectional' if both else 'forward')
         self.model = onnx.make_model([node], [onnx.make_value('x', F32, self.dims)],
-                                     [onnx.make_value('y', F32, [STEPS, ways, BATCH, hidden])], tensors, 17, [('com.microsoft', 1)])
+                                     [onnx.make_value('y', F32, [STEPS, ways, batch, hidden])], tensors, 17, [('com.microsoft', 1)])
         self.whole, self.kernel, self.want = by_row or not both, 'recurrent_i8', None
 
 
