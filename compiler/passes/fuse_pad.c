@@ -173,10 +173,12 @@ static void add_pads(Node *node, int rank, const int64_t *more)
     const int axes = rank - 2;
     int64_t count;
     int64_t pads[2 * MAX_RANK] = { 0 };
-    const int64_t *old = node_ints(node, "pads", &count);
+    const int64_t *own = node_ints(node, "pads", &count);
+    for (int64_t i = 0; i < count; i++)
+        pads[i] = own[i];
     for (int i = 0; i < axes; i++) {
-        pads[i] = (count ? old[i] : 0) + more[2 + i];
-        pads[axes + i] = (count ? old[axes + i] : 0) + more[rank + 2 + i];
+        pads[i] += more[2 + i];
+        pads[axes + i] += more[rank + 2 + i];
     }
     node_set_ints(node, "pads", 2 * axes, pads);
     node_set_string(node, "auto_pad", "NOTSET");
