@@ -343,13 +343,16 @@ static void put_buffer(Text *text, const Emitter *emitter, const Tensor *tensor,
                text_upper(emitter->arena, kind), i);
 }
 
-static void put_wanted(Text *text, const GoldenResult *result, size_t i)
+/* Integers are compared to the last digit. */
+static void put_wanted(Text *text, const GoldenResult *result,
+                       const Tensor *tensor, size_t i)
 {
+    const int digits = is_real(tensor->dtype) ? 6 : 17;
     if (!result->count)
         return;
     text_print(text, "    static const double want%zu[] = {", i);
     for (int64_t k = 0; k < result->count; k++)
-        text_print(text, "%s%.6g,", k % 6 ? " " : "\n        ",
+        text_print(text, "%s%.*g,", k % 6 ? " " : "\n        ", digits,
                    result->value[k]);
     text_put(text, "\n    };\n");
 }
@@ -363,7 +366,7 @@ Text golden_buffers(const Golden *golden)
         put_buffer(&text, emitter, graph->input.at[i], "in", i);
     for (size_t i = 0; i < graph_results(graph); i++) {
         put_buffer(&text, emitter, graph->output.at[i], "out", i);
-        put_wanted(&text, golden->result + i, i);
+        put_wanted(&text, golden->result + i, graph->output.at[i], i);
     }
     return text;
 }

@@ -6,8 +6,10 @@ a header for C++, nothing for valgrind to find. That answers are right is the ma
 import argparse
 import os
 import shutil
+import struct
 
 import host
+import onnx
 import tap
 import trial
 
@@ -101,6 +103,21 @@ def test_program(t, name, model):
         t.ok(name + ': another answer is found', status == 1 and text == 'm: WRONG (-1)\n', text)
 
 
+def large_integers(t, inlay):
+    """The test program compares integers of more digits than a float has."""
+    i32 = onnx.CODES['int32']
+    with host.Work() as work:
+        model = os.path.join(work, 'model.onnx')
+        with open(model, 'wb') as f:
+            f.write(onnx.make_model([onnx.make_node('Add', ['x', 'large'], ['y'])], [onnx.make_value('x', i32, [8])], [onnx.make_value('y', i32, [8])],
+                                    [onnx.make_tensor('large', i32, [1], struct.pack('<i', -1234567891))]))
+        out = os.path.join(work, 'out')
+        trial.must('compile', [inlay, 'compile', model, '-o', out, '--name', 'm'])
+        trial.must('gcc', ['gcc'] + trial.STRICT + ['-I', os.path.join(out, 'src'), os.path.join(out, 'examples', 'main.c')] + host.sources(out) + ['-lm', '-o', 'x'], work)
+        status, text = host.run(['./x'], work)
+        t.ok('a test program compares large integers', text == 'm: right (0)\n', text)
+
+
 def folder_files(t, inlay, model):
     """What others wrote under a build file's name stays, with a note; what an earlier compile wrote goes."""
     with host.Work() as work:
@@ -174,6 +191,7 @@ def main():
             except trial.Refused as e:
                 t.fail('%s: %s' % (name, check.__name__), str(e))
     together(t, models)
+    large_integers(t, o.inlay)
     folder_files(t, o.inlay, models['sine'])
     t.done()
 
