@@ -9,6 +9,7 @@
 
 /* ONNX's own tests take these. */
 static const double RELATIVE = 1e-3, ABSOLUTE = 1e-5;
+static const double OF_HALVES = 10;
 
 Tolerance tolerance_of(const Options *options)
 {
@@ -17,7 +18,20 @@ Tolerance tolerance_of(const Options *options)
             options->rtol ? value_read_tolerance(options->rtol) : RELATIVE,
         .absolute =
             options->atol ? value_read_tolerance(options->atol) : ABSOLUTE,
+        .has_relative = options->rtol != NULL,
+        .has_absolute = options->atol != NULL,
     };
+}
+
+static Tolerance tolerance_for(Tolerance tolerance, DType dtype)
+{
+    if (dtype != DT_F16 && dtype != DT_BF16)
+        return tolerance;
+    if (!tolerance.has_relative)
+        tolerance.relative *= OF_HALVES;
+    if (!tolerance.has_absolute)
+        tolerance.absolute *= OF_HALVES;
+    return tolerance;
 }
 
 /* Not numbers are alike, and so are infinities of one sign. */
@@ -52,6 +66,7 @@ Difference compare_find(const Tensor *tensor, const char *got, const char *want,
     const DType dtype = is_complex ? part : tensor->dtype;
     const size_t bytes = (size_t)dtype_bits(dtype) / 8;
     const int64_t count = tensor_count(tensor) * (is_complex ? 2 : 1);
+    tolerance = tolerance_for(tolerance, dtype);
     for (int64_t i = 0; i < count; i++) {
         double pair[2];
         convert_run(dtype, got + (size_t)i * bytes, DT_F64, pair, 1);

@@ -5,10 +5,13 @@
 
 #include "cli/options.h"
 
-/* --rtol and --atol, or the usual ones: |got - want| <= atol + rtol * |want|. */
+/* --rtol and --atol, or the usual ones: |got - want| <= atol + rtol * |want|. Of floats of 16 bits
+ * the usual ones are ten times as large. */
 typedef struct Tolerance {
     double relative;
     double absolute;
+    bool has_relative; /* it is given */
+    bool has_absolute;
 } Tolerance;
 
 Tolerance tolerance_of(const Options *options);

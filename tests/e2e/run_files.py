@@ -17,7 +17,7 @@ import onnx
 import tap
 from onnx import make_model, make_node, make_tensor, make_value
 
-CODES = {'float32': (1, 'f', '<f4'), 'uint8': (2, 'B', '|u1'), 'int16': (5, 'h', '<i2'), 'int64': (7, 'q', '<i8'), 'float64': (11, 'd', '<f8')}
+CODES = {'float32': (1, 'f', '<f4'), 'float16': (10, 'e', '<f2'), 'uint8': (2, 'B', '|u1'), 'int16': (5, 'h', '<i2'), 'int64': (7, 'q', '<i8'), 'float64': (11, 'd', '<f8')}
 
 
 def write(path, data):
@@ -191,6 +191,10 @@ def expected(t, b):
         file = write(os.path.join(b.work, 'y.npy'), npy('float32', [1, 2], want))
         got, text = host.run([b.inlay, 'run', b.model('float32', [2]), '-i', path, '--expect', file] + more)
         t.ok('--expect: ' + name, got == status and part in text, '%d %s' % (got, text))
+    halves = [write(os.path.join(b.work, name), npy('float16', [2], values)) for name, values in (('x16.npy', [1, 100]), ('y16.npy', [1, 100.5]))]
+    for name, more, status, part in [('within the usual', [], 0, 'right'), ('beyond --rtol', ['--rtol', '0.001'], 1, 'DIFFERS in 1')]:
+        got, text = host.run([b.inlay, 'run', b.model('float16', [2]), '-i', halves[0], '--expect', halves[1]] + more)
+        t.ok('--expect of float16: ' + name, got == status and part in text, '%d %s' % (got, text))
     for text in ('', 'x', '-1', 'nan', '1x', ' 1'):
         t.ok('--rtol "%s" is refused' % text, host.run([b.inlay, 'run', b.model('float32', [2]), '-i', path, '--expect', path, '--rtol=' + text])[0] == 64)
 
