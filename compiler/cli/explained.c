@@ -106,9 +106,10 @@ static const Explained rows[] = {
       "Compare with the shapes of the training code; `inlay dump "
       "MODEL.onnx --after infer` prints those of all tensors." },
     { "declared-shape", STATUS_MALFORMED, "is declared as ..., but is",
-      "The file says one shape of a result, its operators give "
-      "another. Of a value inside the model this is a warning.",
-      "Export again, or correct `model.graph.output` in Python." },
+      "The file says one shape of a tensor, its operators give "
+      "another.",
+      "Export again, or remove the declaration: `del "
+      "model.graph.value_info[:]` in Python." },
     { "not-a-model", STATUS_MALFORMED,
       "the file is damaged, or is not an ONNX model",
       "What was read is no ONNX model, or only the beginning of "

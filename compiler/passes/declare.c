@@ -134,19 +134,10 @@ static const char *excuse_of(Graph *graph)
     return NULL;
 }
 
-/* Of one value. What lies inside is no more than a hint, which exporters get wrong (channels last
- * for what is channels first): those who run the model take what they find. Of a result it is
- * what callers are promised; but converters declare [1,1] for what ai.onnx.ml makes, however many
- * targets or classes there are. */
-static const char *pardon_of(const Tensor *tensor, const char *excuse)
+/* Converters declare [1,1] for what ai.onnx.ml makes, however many targets or classes there are. */
+static bool is_forgiven(const Tensor *tensor)
 {
-    const Node *node = tensor->producer;
-    if (excuse)
-        return excuse;
-    if (!graph_is_output(graph_root(tensor->graph), tensor) ||
-        (node && !strcmp(node->domain, "ai.onnx.ml")))
-        return ", and is taken so";
-    return NULL;
+    return tensor->producer && !strcmp(tensor->producer->domain, "ai.onnx.ml");
 }
 
 static const Node *maker_of(const Tensor *tensor)
@@ -163,15 +154,15 @@ static Loc loc_of(const Tensor *tensor)
     return (Loc){ .file = file, .byte = -1, .node = -1 };
 }
 
-static void report(const Tensor *tensor, const char *pardon)
+static void report(const Tensor *tensor, const char *excuse)
 {
     Arena *arena = graph_root(tensor->graph)->arena;
     const Loc loc = loc_of(tensor);
     const char *declared = shape_text(arena, tensor->declared);
     const char *found = shape_text(arena, &tensor->shape);
-    if (pardon)
+    if (excuse || is_forgiven(tensor))
         warn_at(loc, "value \"%s\" is declared as %s, but is %s%s",
-                tensor->name, declared, found, pardon);
+                tensor->name, declared, found, excuse ? excuse : "");
     else
         error_at(STATUS_MALFORMED, loc, "declare its true shape, or none",
                  "value \"%s\" is declared as %s, but is %s", tensor->name,
@@ -212,11 +203,8 @@ void declare_check(Graph *graph)
         for (size_t i = 0; !graph_gone(part) && i < part->tensor.n; i++) {
             const Tensor *tensor = part->tensor.at[i];
             check_type(tensor, &said);
-            if (!contradicts(tensor))
-                continue;
-            const char *pardon = pardon_of(tensor, excuse);
-            if (!pardon || !found++)
-                report(tensor, pardon);
+            if (contradicts(tensor) && (!excuse || !found++))
+                report(tensor, excuse);
         }
     }
     fail_if_errors();

@@ -290,6 +290,7 @@ MODELS = [
      {65}, ['"odd"', '-9223372036854775808']),
     ('declared-otherwise', lambda: lies([2, 3], [2, 4]), {65}, ['"y"', '[2,4]', '[2,3]', '"relu"']),
     ('declared-of-another-rank', lambda: lies([2, 3], [6]), {65}, ['"y"', '[6]', '[2,3]']),
+    ('declared-otherwise-inside', lambda: lies([2, 3], [2, 3], [7, 3]), {65}, ['"m"', '[7,3]', '[2,3]']),
     ('declared-of-another-type', lambda: mistyped(I64), {65}, ['"y"', 'int64', 'float32', '"neg"']),
     ('declared-of-another-type-inside', lambda: mistyped(F32, F16), {65}, ['"m"', 'float16', 'float32', '"relu"']),
     ('both-declared-otherwise', lambda: lies([2, 3], [1, 3], [7, 3]), {65}, ['"m"', '[7,3]', '"y"', '[1,3]']),

@@ -328,14 +328,6 @@ def windows_rounded_up(told=True):
     return model, [floats('x', [1, 1, 3], [1, 2, 4])], [floats('y', [1, 1, 2], [-1, -3]), floats('a', [1, 1, 2], [1, 3])][:1 + told]
 
 
-def declared_otherwise_inside():
-    """What the file says of values between is no more than a hint: they are channels last by mistake."""
-    model = make_model([make_node('Relu', ['x'], ['a']), make_node('Conv', ['a', 'w'], ['b']), make_node('Neg', ['b'], ['y'])],
-                       [make_value('x', F32, [1, 2, 1, 3])], [make_value('y', F32, [1, 1, 1, 3])], [floats('w', [1, 2, 1, 1], [1, 10])], 17,
-                       infos=[make_value('a', F32, [1, 1, 3, 2]), make_value('b', F32, [1, 3])])
-    return model, [floats('x', [1, 2, 1, 3], [1, -1, 2, 3, 4, -5])], [floats('y', [1, 1, 1, 3], [-31, -40, -2])]
-
-
 def padded_channels_last():
     """Rows and columns, another number on each side, before the image is reshaped and turned: the Conv pads where they were."""
     model = make_model(
@@ -658,7 +650,7 @@ def main():
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
                  mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_images, selected_regions, gate_of_the_result_before,
-                 windows_rounded_up, declared_otherwise_inside, padded_channels_last, what_is_made_of_a_selection, counted_constants, outer_difference):
+                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, counted_constants, outer_difference):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = judge(o.inlay, windows_rounded_up(False))

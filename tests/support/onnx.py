@@ -249,9 +249,9 @@ def make_graph_attr(name, nodes, ins, outs, weights=()):
     return put(1, name) + put(20, 5) + put(6, graph)
 
 
-def make_model(nodes, ins, outs, weights=(), opset=17, domains=(), infos=()):
+def make_model(nodes, ins, outs, weights=(), opset=17, domains=()):
     graph = (b''.join(put(1, n) for n in nodes) + put(2, 'g') + b''.join(put(5, w) for w in weights) +
-             b''.join(put(11, i) for i in ins) + b''.join(put(12, o) for o in outs) + b''.join(put(13, i) for i in infos))
+             b''.join(put(11, i) for i in ins) + b''.join(put(12, o) for o in outs))
     return put(1, 8) + put(8, put(2, opset)) + b''.join(put(8, put(1, d) + put(2, v)) for d, v in domains) + put(7, graph)
 
 
