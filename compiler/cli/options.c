@@ -207,8 +207,7 @@ static const OptionRow options[] = {
          "their names, a line each (default: --top 5)"),
     TEXT("rtol", 0, RUNS, rtol, "X", value_tolerance,
          "how far a result may be off, as a part of it (default: 1e-3; of "
-         "floats "
-         "of 16 bits 1e-2)"),
+         "16-bit floats 1e-2)"),
     TEXT("atol", 0, RUNS, atol, "X", value_tolerance,
          "and whatever its size (default: 1e-5; of these 1e-4)"),
     FLAG("npy", 0, ON(RUN), npy, "write results as .npy instead of .pb (-o)"),
