@@ -6,23 +6,9 @@
 
 #include "base/size.h"
 #include "kernels/einsum.h"
+#include "ops/einsum.h"
 #include "ops/families.h"
 #include "ops/nest.h"
-
-enum {
-    LABELS = 128
-}; /* letters; 1 .. MAX_RANK stand for the dimensions of "..." from the right */
-
-/* The labels of a tensor's dimensions. */
-typedef struct Term {
-    int rank;
-    char label[MAX_RANK];
-} Term;
-
-typedef struct Equation {
-    Term *in, out;
-    int64_t size[LABELS]; /* 0: not in use */
-} Equation;
 
 static _Noreturn void bad_equation(const Node *node)
 {
@@ -32,7 +18,7 @@ static _Noreturn void bad_equation(const Node *node)
 }
 
 /* One term of the equation, up to ',' or '-' or the end; `dots` dimensions stand for "...". */
-static const char *parse_term(const Node *node, const char *c, Term *term,
+static const char *parse_term(const Node *node, const char *c, EinsumTerm *term,
                               int dots)
 {
     term->rank = 0;
@@ -69,7 +55,7 @@ static int dots_of(const Node *node, const char *c, int rank)
     return rank - letters;
 }
 
-static bool has_label(const Term *term, char label)
+bool einsum_has(const EinsumTerm *term, char label)
 {
     for (int i = 0; i < term->rank; i++)
         if (term->label[i] == label)
@@ -77,8 +63,8 @@ static bool has_label(const Term *term, char label)
     return false;
 }
 
-static void add_sizes(const Node *node, Equation *equation, const Term *term,
-                      const Shape *s)
+static void add_sizes(const Node *node, Equation *equation,
+                      const EinsumTerm *term, const Shape *s)
 {
     for (int i = 0; i < term->rank; i++) {
         int64_t *size = equation->size + term->label[i];
@@ -131,16 +117,16 @@ static bool is_operand_label(const Node *node, const Equation *equation,
                              char label)
 {
     for (int k = 0; k < node->n_in; k++)
-        if (has_label(equation->in + k, label))
+        if (einsum_has(equation->in + k, label))
             return true;
     return false;
 }
 
-static void parse_equation(const Node *node, Equation *equation)
+void einsum_parse(const Node *node, Equation *equation)
 {
     int dots;
     memset(equation, 0, sizeof *equation);
-    equation->in = NEW_ARRAY(node->graph->arena, Term, node->n_in);
+    equation->in = NEW_ARRAY(node->graph->arena, EinsumTerm, node->n_in);
     const char *c = parse_operands(node, equation, &dots);
     if (*c == ',')
         bad_equation(node);
@@ -153,7 +139,7 @@ static void parse_equation(const Node *node, Equation *equation)
             bad_equation(node);
 }
 
-static Shape term_shape(const Equation *equation, const Term *term)
+static Shape term_shape(const Equation *equation, const EinsumTerm *term)
 {
     Shape s = { .rank = term->rank };
     for (int i = 0; i < term->rank; i++)
@@ -164,7 +150,7 @@ static Shape term_shape(const Equation *equation, const Term *term)
 void infer_einsum(Node *node)
 {
     Equation equation;
-    parse_equation(node, &equation);
+    einsum_parse(node, &equation);
     for (int i = 1; i < node->n_in; i++)
         if (node->in[i]->dtype != node_type(node))
             fail_node(node, STATUS_MALFORMED, NULL,
@@ -173,7 +159,7 @@ void infer_einsum(Node *node)
 }
 
 /* Stride of a label: a label that occurs twice walks the diagonal; a size of 1 repeats. */
-static int64_t label_stride(const Term *term, const Shape *s, char label)
+static int64_t label_stride(const EinsumTerm *term, const Shape *s, char label)
 {
     int64_t stride[MAX_RANK];
     int64_t sum = 0;
@@ -185,19 +171,19 @@ static int64_t label_stride(const Term *term, const Shape *s, char label)
 }
 
 typedef struct Side {
-    Term term;
+    EinsumTerm term;
     Tensor *tensor;
 } Side;
 
-static int summed_labels(const Side *a, const Side *b, const Term *out,
+static int summed_labels(const Side *a, const Side *b, const EinsumTerm *out,
                          char *label)
 {
     int count = 0;
-    const Term *const terms[] = { &a->term, &b->term };
+    const EinsumTerm *const terms[] = { &a->term, &b->term };
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < terms[k]->rank; i++) {
             const char c = terms[k]->label[i];
-            bool seen = has_label(out, c);
+            bool seen = einsum_has(out, c);
             for (int j = 0; j < count; j++)
                 seen = seen || label[j] == c;
             if (!seen)
@@ -221,12 +207,12 @@ static int64_t stride_of(const Side *side, char label)
 }
 
 /* Is it better the other way round: has only `a` the last label of the result, in one piece? */
-static bool is_turned(const Side *a, const Side *b, const Term *out)
+static bool is_turned(const Side *a, const Side *b, const EinsumTerm *out)
 {
     if (!out->rank)
         return false;
     const char last = out->label[out->rank - 1];
-    return stride_of(a, last) == 1 && !has_label(&b->term, last);
+    return stride_of(a, last) == 1 && !einsum_has(&b->term, last);
 }
 
 /* The label that lies in one piece in `a` goes last, where it is the innermost loop. */
@@ -244,7 +230,7 @@ static void contiguous_last(const Side *a, char *label, int count)
 static inlay_einsum_params einsum_params(const Node *node,
                                          const Equation *equation,
                                          const Side *a, const Side *b,
-                                         const Term *out)
+                                         const EinsumTerm *out)
 {
     char summed[2 * MAX_RANK];
     const int count = summed_labels(a, b, out, summed);
@@ -268,7 +254,7 @@ static inlay_einsum_params einsum_params(const Node *node,
 }
 
 static void contract(Lower *lower, Node *node, const Equation *equation,
-                     const Side *left, const Side *right, const Term *out,
+                     const Side *left, const Side *right, const EinsumTerm *out,
                      Tensor *y)
 {
     const bool turned = is_turned(left, right, out);
@@ -286,23 +272,23 @@ static void contract(Lower *lower, Node *node, const Equation *equation,
 static bool is_needed(const Node *node, const Equation *equation, int next,
                       char label)
 {
-    if (has_label(&equation->out, label))
+    if (einsum_has(&equation->out, label))
         return true;
     for (int k = next; k < node->n_in; k++)
-        if (has_label(equation->in + k, label))
+        if (einsum_has(equation->in + k, label))
             return true;
     return false;
 }
 
-static Term needed_labels(const Node *node, const Equation *equation,
-                          const Side *a, const Side *b, int next)
+static EinsumTerm needed_labels(const Node *node, const Equation *equation,
+                                const Side *a, const Side *b, int next)
 {
-    Term needed = { .rank = 0 };
-    const Term *const terms[] = { &a->term, &b->term };
+    EinsumTerm needed = { .rank = 0 };
+    const EinsumTerm *const terms[] = { &a->term, &b->term };
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < terms[k]->rank; i++) {
             const char label = terms[k]->label[i];
-            if (has_label(&needed, label) ||
+            if (einsum_has(&needed, label) ||
                 !is_needed(node, equation, next, label))
                 continue;
             if (needed.rank == MAX_RANK)
@@ -336,7 +322,7 @@ static void contract_all(Lower *lower, Node *node, const Equation *equation)
     Side sum = { equation->in[0], node->in[0] };
     for (int i = 1; i < node->n_in; i++) {
         const Side next = { equation->in[i], node->in[i] };
-        Term term = equation->out;
+        EinsumTerm term = equation->out;
         Tensor *y = node->out[0];
         if (i < node->n_in - 1) {
             term = needed_labels(node, equation, &sum, &next, i + 1);
@@ -351,7 +337,7 @@ void lower_einsum(Lower *lower, Node *node)
 {
     const DType type = node->out[0]->dtype;
     Equation equation;
-    parse_equation(node, &equation);
+    einsum_parse(node, &equation);
     if (!tensor_count(node->out[0]))
         return;
     if (has_empty_operand(node)) { /* a sum over nothing */

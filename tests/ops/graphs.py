@@ -361,6 +361,57 @@ def attention_by_heads():
     return model, [floats('x', [1, rows, depth], x)], [floats('y', [1, rows, depth], want)]
 
 
+# Equation, sizes of its labels; and whether it is a product of matrices.
+EINSUMS = [('bij,bjk->bik', {}, True), ('bhid,bhjd->bhij', {}, True), ('bnft,btnh->bfnh', {}, True), ('abc,cde->abde', {}, True), ('ij,jk->ki', {}, True),
+           ('ij,bjk->bik', {}, True), ('abc,bcd->ad', {}, True), ('ba,ca', {}, True), ('...ij,...jk->...ik', {}, True), ('ij,j->i', {}, True), ('ij,jk->ik', {'j': 1}, True),
+           ('i,i->', {}, False), ('ab,ab->ab', {}, False), ('ib,jb->bij', {}, False), ('aab,bc->ac', {}, False), ('ab,cd->ad', {}, False), ('ab,cd->abcd', {}, False)]
+
+
+def contracted(equation, given):
+    """An Einsum, and what its definition says."""
+    terms, _, result = equation.replace('...', 'YZ').partition('->')
+    terms = terms.split(',')
+    if '->' not in equation:
+        result = ''.join(sorted(c for c in set(''.join(terms)) if ''.join(terms).count(c) == 1))
+    size = {c: given.get(c, 2 + i % 4) for i, c in enumerate(sorted(set(''.join(terms))))}
+    dims = [[size[c] for c in term] for term in (*terms, result)]
+    operands = [[math.sin(i * (5 + k)) for i in range(math.prod(dims[k]))] for k in range(2)]
+
+    def place(term, at):
+        number = 0
+        for c in term:
+            number = number * size[c] + at[c]
+        return number
+
+    want = [0.0] * math.prod(dims[2])
+    for numbers in itertools.product(*(range(n) for n in size.values())):
+        at = dict(zip(size, numbers))
+        want[place(result, at)] += operands[0][place(terms[0], at)] * operands[1][place(terms[1], at)]
+    model = make_model([make_node('Einsum', ['a', 'b'], ['y'], equation=equation)], [make_value(n, F32, d) for n, d in zip('ab', dims)], [make_value('y', F32, dims[2])])
+    return model, [floats(n, d, v) for n, d, v in zip('ab', dims, operands)], [floats('y', dims[2], want)]
+
+
+def einsum_differs(inlay, equation, sizes, is_product):
+    case = contracted(equation, sizes)
+    kernels = [step['kernel'] for step in analyzed(inlay, case)['steps']]
+    return judge(inlay, case) or ('' if ('einsum_f32' in kernels) != is_product else str(kernels))
+
+
+def attention_by_einsum():
+    """The same as by heads, as Keras and Flax write it."""
+    model, given, want = attention_by_heads()
+    rows, heads, size = 64, 2, 16
+    depth = heads * size
+    nodes, weights = [], [ints('flat', [3], [1, rows, depth]), floats('one', [], [1])]
+    weights.append(floats('mask', [1, 1, rows, rows], [(j > i) * -1e9 for i in range(rows) for j in range(rows)]))
+    for name, by in (('q', .5), ('k', 1), ('v', 2)):
+        weights.append(floats('w' + name, [depth, heads, size], [by * (i % (depth + 1) == 0) for i in range(depth * depth)]))
+        nodes.append(make_node('Einsum', ['x', 'w' + name], [name], equation='abc,cde->abde'))
+    nodes += [make_node('Einsum', ['k', 'q'], ['s'], equation='aecd,abcd->acbe'), make_node('Add', ['s', 'mask'], ['m']), make_node('Softmax', ['m'], ['p'], axis=3),
+              make_node('Einsum', ['p', 'v'], ['o'], equation='acbe,aecd->abcd'), make_node('Reshape', ['o', 'flat'], ['f']), make_node('Add', ['f', 'one'], ['y'])]
+    return make_model(nodes, [make_value('x', F32, [1, rows, depth])], [make_value('y', F32, [1, rows, depth])], weights), given, want
+
+
 def state_of(kind, constant):
     """A cell that sees only its biases, constants or of the caller."""
     gates, hidden = {'RNN': 1, 'GRU': 3, 'LSTM': 4}[kind], 62
@@ -672,6 +723,11 @@ def main():
     t.ok(turned_while_read.__name__, not bad, bad)
     bad = judge(o.inlay, attention_by_heads()) or arena_above(o.inlay, attention_by_heads(), 3 * 64 * 32 * 4 + 4096)
     t.ok(attention_by_heads.__name__, not bad, bad)
+    bad = judge(o.inlay, attention_by_einsum()) or arena_above(o.inlay, attention_by_einsum(), 3 * 64 * 32 * 4 + 4096)
+    t.ok(attention_by_einsum.__name__, not bad, bad)
+    for equation, sizes, is_product in EINSUMS:
+        bad = einsum_differs(o.inlay, equation, sizes, is_product)
+        t.ok('Einsum ' + equation, not bad, bad)
     for kind, numbers in (('RNN', 2), ('GRU', 5), ('LSTM', 6)):
         bad = judge(o.inlay, state_of(kind, False))
         t.ok('a state of %s, biases of the caller' % kind, not bad, bad)
