@@ -15,6 +15,7 @@
 #include "inlay_memory.h"
 #include "inlay.h"
 #include "kernels/libm.h"
+#include "kernels/vec.h"
 
 /* Loops within a row. */
 typedef struct inlay_reduce_params {
@@ -183,6 +184,22 @@ static inline double inlay_log_add(double a, double b)
     return low < -DBL_MAX || high > DBL_MAX ? high
                                             : high + log1p(exp(low - high));
 }
+
+#if INLAY_VL > 1
+/* acc[j] takes x[j] for INLAY_LANES of them, if that is larger, or smaller: compilers make no
+ * vectors of it. NaN stays. */
+INLAY_INLINE void inlay_extremes(float *acc, const float *x, const int op)
+{
+    int32_t j;
+    INLAY_UNROLL
+    for (j = 0; j < INLAY_LANES; j += INLAY_VL) {
+        const INLAY_V(f) a = INLAY_V(load)(acc + j);
+        const INLAY_V(f) b = INLAY_V(load)(x + j);
+        const INLAY_V(i) is_beyond = op == INLAY_REDUCE_MAX ? b > a : b < a;
+        INLAY_V(store)(acc + j, INLAY_V(select)(is_beyond | (b != b), b, a));
+    }
+}
+#endif
 
 #define INLAY_FAMILY "reduce_float.inc.h"
 #include "each_float.inc.h"

@@ -62,7 +62,11 @@ INLAY_INLINE INLAY_T inlay_typed(reduce_finish)(INLAY_T a, int32_t count,
 
 #define INLAY_A INLAY_T
 #define INLAY_R(name) inlay_typed(reduce_##name)
+#if INLAY_SINGLE && INLAY_VL > 1
+#define INLAY_EXTREMES
+#endif
 #include "reduce_walk.inc.h"
+#undef INLAY_EXTREMES
 
 /* log(sum of e^x) in double. */
 INLAY_INLINE double inlay_typed(log_sum_start)(const int op)

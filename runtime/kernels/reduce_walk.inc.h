@@ -2,7 +2,7 @@
  * Template of the walk of a reduction: elements of INLAY_T are gathered in accumulators of INLAY_A.
  * INLAY_R(name): the names of the functions; those that the walk calls are start, take (an
  * element), join (another accumulator) and finish. `op` is a constant wherever these functions
- * stand. */
+ * stand. INLAY_EXTREMES: both are float, and there are vectors. */
 
 /* All accumulators begin. */
 INLAY_INLINE void INLAY_R(clear)(INLAY_A *acc, const int op)
@@ -17,6 +17,12 @@ INLAY_INLINE void INLAY_R(lane)(INLAY_A *acc, const INLAY_T *x, int32_t n,
                                 const int op)
 {
     int32_t j;
+#ifdef INLAY_EXTREMES
+    if (n == INLAY_LANES && op >= INLAY_REDUCE_MAX) {
+        inlay_extremes(acc, x, op);
+        return;
+    }
+#endif
     for (j = 0; j < n; j++)
         acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[j], op);
 }
