@@ -62,6 +62,36 @@ typedef struct inlay_gather_elements_params {
     int32_t y[8]; /* dims of the indices */
 } inlay_gather_elements_params;
 
+/* The last dimension of y: n elements, from x on in x; `step` bytes from index to index, `next` to
+ * the next place of the last dimension. Returns 0: an index is outside. */
+static inline int inlay_gather_line(const inlay_gather_elements_params *p,
+                                    unsigned char *y, const unsigned char *x,
+                                    const int64_t *index, size_t step,
+                                    size_t next)
+{
+    const size_t size = (size_t)p->size;
+    const int32_t n = p->y[p->rank - 1];
+    const int64_t most = p->x[p->axis];
+    int32_t k;
+    for (k = 0; k < n; k++, x += next, y += size) {
+        const int64_t i = inlay_index(index[k], most);
+        if (i < 0)
+            return 0;
+        inlay_copy_run(y, x + (size_t)i * step, size);
+    }
+    return 1;
+}
+
+/* Bytes of x from one index of the axis to the next. */
+static inline size_t inlay_gather_step(const inlay_gather_elements_params *p)
+{
+    size_t step = (size_t)p->size;
+    int32_t d;
+    for (d = p->axis + 1; d < p->rank; d++)
+        step *= (size_t)p->x[d];
+    return step;
+}
+
 static inline int inlay_gather_elements(void *const *base, const inlay_step *s,
                                         int32_t r0, int32_t r1)
 {
@@ -71,17 +101,18 @@ static inline int inlay_gather_elements(void *const *base, const inlay_step *s,
     const unsigned char *x = (const unsigned char *)inlay_at(base, s, 1);
     const int64_t *index = (const int64_t *)inlay_at(base, s, 2);
     const size_t size = (size_t)p->size;
+    const int32_t last = p->rank - 1;
+    const size_t step = inlay_gather_step(p);
     int32_t at[8] = { 0 };
     (void)r0, (void)r1;
     do {
-        const int64_t i = inlay_index(*index++, p->x[p->axis]);
-        if (i < 0)
+        const size_t first = inlay_element_at(at, p->x, p->rank, p->axis, 0);
+        if (!inlay_gather_line(p, y, x + size * first, index, step,
+                               p->axis == last ? 0 : size))
             return -INLAY_E_INDEX;
-        inlay_copy_run(
-            y, x + size * inlay_element_at(at, p->x, p->rank, p->axis, i),
-            size);
-        y += size;
-    } while (inlay_next_index(at, p->y, p->rank));
+        y += size * (size_t)p->y[last];
+        index += p->y[last];
+    } while (inlay_next_index(at, p->y, last));
     return 0;
 }
 

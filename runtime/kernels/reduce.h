@@ -199,6 +199,32 @@ INLAY_INLINE void inlay_extremes(float *acc, const float *x, const int op)
         INLAY_V(store)(acc + j, INLAY_V(select)(is_beyond | (b != b), b, a));
     }
 }
+
+/* The best of INLAY_LANES numbers each, and their places, take x, which is at place i, or, `along`
+ * being 1, from place i on. */
+INLAY_INLINE void inlay_arg_lanes(float *best, int32_t *at, const float *x,
+                                  int32_t i, const int along, int last,
+                                  const int largest)
+{
+    static const int32_t order[INLAY_LANES] = { 0, 1, 2,  3,  4,  5,  6,  7,
+                                                8, 9, 10, 11, 12, 13, 14, 15 };
+    int32_t j;
+    INLAY_UNROLL
+    for (j = 0; j < INLAY_LANES; j += INLAY_VL) {
+        const INLAY_V(f) had = INLAY_V(load)(best + j);
+        const INLAY_V(f) v = INLAY_V(load)(x + j);
+        INLAY_V(i) taken = largest ? v > had : v < had;
+        INLAY_V(i) place, was;
+        memcpy(&place, order + j, sizeof place);
+        memcpy(&was, at + j, sizeof was);
+        if (last)
+            taken |= v == had;
+        place = place * along + i;
+        was = (taken & place) | (~taken & was);
+        INLAY_V(store)(best + j, INLAY_V(select)(taken, v, had));
+        memcpy(at + j, &was, sizeof was);
+    }
+}
 #endif
 
 #define INLAY_FAMILY "reduce_float.inc.h"

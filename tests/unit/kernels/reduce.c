@@ -90,6 +90,72 @@ static void random_reductions(void **state)
     }
 }
 
+/* NaN stays, wherever it is; so does an infinity that is beyond all else. */
+static void not_a_number(void **state)
+{
+    (void)state;
+    enum { N = 41 };
+    const inlay_reduce_params line = { .kept = 1,
+                                       .reduced = 1,
+                                       .count = N,
+                                       .nk = { 1 },
+                                       .nr = { N },
+                                       .sr = { 1 } };
+    for (int at = 0; at < N; at++) {
+        float x[N], y;
+        for (int i = 0; i < N; i++)
+            x[i] = (float)(i * 7 % 11);
+        x[at] = INFINITY;
+        RUN(inlay_reduce_max_f32, &line, &y, x);
+        assert_true(y == INFINITY);
+        x[at] = -INFINITY;
+        RUN(inlay_reduce_min_f32, &line, &y, x);
+        assert_true(y == -INFINITY);
+        x[at] = NAN;
+        RUN(inlay_reduce_max_f32, &line, &y, x);
+        assert_true(isnan(y));
+        RUN(inlay_reduce_min_f32, &line, &y, x);
+        assert_true(isnan(y));
+    }
+}
+
+/* Places of the largest and the smallest along the middle axis, of equals the first or last. */
+static void random_places(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        const int line = round % 2;
+        const inlay_arg_params p = { 1 + (int32_t)rnd(3),
+                                     1 + (int32_t)rnd(line ? 60 : 9),
+                                     line ? 1 : 1 + (int32_t)rnd(40),
+                                     (int32_t)rnd(2) };
+        const size_t n = (size_t)(p.outer * p.n * p.inner);
+        float *x = rnd_floats(n);
+        int64_t *most = calloc(n, sizeof *most),
+                *least = calloc(n, sizeof *least);
+        for (size_t i = 0; i < n; i++)
+            x[i] = rnd(50) ? (float)rnd(5) : NAN;
+        RUN(inlay_argmax_f32, &p, most, x);
+        RUN(inlay_argmin_f32, &p, least, x);
+        for (int i = 0; i < p.outer * p.inner; i++) {
+            const float *from = x + i / p.inner * p.n * p.inner + i % p.inner;
+            int high = 0, low = 0;
+            for (int k = 1; k < p.n; k++) {
+                const float v = from[k * p.inner];
+                if (v > from[high * p.inner] ||
+                    (p.last && v >= from[high * p.inner]))
+                    high = k;
+                if (v < from[low * p.inner] ||
+                    (p.last && v <= from[low * p.inner]))
+                    low = k;
+            }
+            assert_int_equal(most[i], high);
+            assert_int_equal(least[i], low);
+        }
+        free(x), free(most), free(least);
+    }
+}
+
 static void axes_as_values(void **state)
 {
     (void)state;
@@ -322,6 +388,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_reductions),
         cmocka_unit_test(axes_as_values),
+        cmocka_unit_test(not_a_number),
+        cmocka_unit_test(random_places),
         cmocka_unit_test(long_sums),
         cmocka_unit_test(empty_and_arg),
         cmocka_unit_test(softmaxes),
