@@ -50,7 +50,9 @@ enum {
 
 enum {
     INLAY_LANES = 16,
-    INLAY_CHUNK = 64 /* steps of an accumulator before it goes to the total */
+    INLAY_CHUNK = 64, /* steps of an accumulator before it goes to the total */
+    /* columns whose largest numbers are found at once: more than one only in vectors */
+    INLAY_ARG_COLUMNS = INLAY_VL > 1 ? INLAY_LANES : 1
 };
 
 /* Next index of `loops` loops; moves the offset. 0 at the end. */

@@ -69,14 +69,14 @@ INLAY_INLINE void inlay_typed(arg_columns)(int64_t *y, const INLAY_T *x,
                                            int32_t count, int last,
                                            const int largest)
 {
-    INLAY_T best[INLAY_LANES];
-    int32_t at[INLAY_LANES] = { 0 };
+    INLAY_T best[INLAY_ARG_COLUMNS];
+    int32_t at[INLAY_ARG_COLUMNS] = { 0 };
     int32_t i, j;
     memcpy(best, x, (size_t)count * sizeof *best);
     for (i = 1; i < n; i++) {
         x += step;
 #if INLAY_SINGLE && INLAY_VL > 1
-        if (count == INLAY_LANES) {
+        if (count == INLAY_ARG_COLUMNS) {
             inlay_arg_lanes(best, at, x, i, 0, last, largest);
             continue;
         }
@@ -95,11 +95,11 @@ INLAY_INLINE void inlay_typed(arg_columns)(int64_t *y, const INLAY_T *x,
 INLAY_INLINE void inlay_typed(arg_block)(const inlay_arg_params *p, int64_t *y,
                                          const INLAY_T *x, const int largest)
 {
-    const int32_t whole = p->inner / INLAY_LANES * INLAY_LANES;
+    const int32_t whole = p->inner / INLAY_ARG_COLUMNS * INLAY_ARG_COLUMNS;
     int32_t k;
-    for (k = 0; k < whole; k += INLAY_LANES)
-        inlay_typed(arg_columns)(y + k, x + k, p->n, p->inner, INLAY_LANES,
-                                 p->last, largest);
+    for (k = 0; k < whole; k += INLAY_ARG_COLUMNS)
+        inlay_typed(arg_columns)(y + k, x + k, p->n, p->inner,
+                                 INLAY_ARG_COLUMNS, p->last, largest);
     if (k < p->inner)
         inlay_typed(arg_columns)(y + k, x + k, p->n, p->inner, p->inner - k,
                                  p->last, largest);
