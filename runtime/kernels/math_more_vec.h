@@ -7,6 +7,8 @@
 #include "kernels/libm.h"
 #include "kernels/math_vec.h"
 #if INLAY_VL > 1
+/* Bits of floats that are no numbers overflow, so that sums of bits have no sign. */
+typedef INLAY_V(word) inlay_vw;
 
 /* ---- log ---- */
 
@@ -35,9 +37,9 @@ INLAY_INLINE inlay_vf inlay_log_v(inlay_vf x)
 {
     const inlay_vi small = x < 1.17549435e-38f;
     const inlay_vf large = inlay_pick_v(small, x * 8388608.0f, x);
-    const inlay_vi from_root = (inlay_vi)large - 0x3f3504f3;
-    const inlay_vi whole = from_root >> 23;
-    const inlay_vf f = (inlay_vf)((inlay_vi)large - (whole << 23)) - 1.0f;
+    const inlay_vw bits = (inlay_vw)large;
+    const inlay_vi whole = (inlay_vi)(bits - UINT32_C(0x3f3504f3)) >> 23;
+    const inlay_vf f = (inlay_vf)(bits - ((inlay_vw)whole << 23)) - 1.0f;
     const inlay_vf k =
         (inlay_vf)(whole + (small & -23) + 0x4b400000) -
         inlay_all(12582912.0f); /* 1.5 * 2^23, as bits and as a number */
@@ -76,13 +78,13 @@ INLAY_INLINE inlay_vf inlay_cos_poly_v(inlay_vf r, inlay_vf low)
 /* x = k pi / 2 + r: sin(r + (k + quarters) pi / 2) for |x| <= INLAY_WAVE_MOST. The first three
  * parts of pi / 2 have ten bits each, so that their products with k are exact; low is what
  * rounding takes from the last. */
-INLAY_INLINE inlay_vf inlay_wave_v(inlay_vf x, int32_t quarters)
+INLAY_INLINE inlay_vf inlay_wave_v(inlay_vf x, uint32_t quarters)
 {
     const inlay_vf round = inlay_all(12582912.0f); /* 1.5 * 2^23 */
     const inlay_vf sum = INLAY_V(fma)(x, inlay_all(0.636619772f), round);
     const inlay_vf k = sum - round;
-    const inlay_vi quarter = (inlay_vi)sum + quarters;
-    const inlay_vi sign = (quarter & 2) << 30;
+    const inlay_vw quarter = (inlay_vw)sum + quarters;
+    const inlay_vw sign = (quarter & 2) << 30;
     const inlay_vf third = k * -3.1385570764541626e-7f;
     inlay_vf r = INLAY_V(fma)(k, inlay_all(-1.5703125f), x);
     inlay_vf low, exact, y;
@@ -91,7 +93,7 @@ INLAY_INLINE inlay_vf inlay_wave_v(inlay_vf x, int32_t quarters)
     low = INLAY_V(fma)(k, inlay_all(-6.07710062827671e-11f), exact - r + third);
     y = inlay_pick_v((quarter & 1) == 0, inlay_sin_poly_v(r, low),
                      inlay_cos_poly_v(r, low));
-    return (inlay_vf)((inlay_vi)y ^ sign);
+    return (inlay_vf)((inlay_vw)y ^ sign);
 }
 
 /* Does one of them lie beyond the wave's most, or is NaN? */

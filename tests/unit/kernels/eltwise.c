@@ -339,10 +339,10 @@ static double error_ulp(float got, double want)
 {
     const float near = (float)want;
     const float size = fabsf(near);
-    if (isnan(want) || isinf(near))
-        return isnan(want) == isnan(got) && (isnan(got) || got == near)
-                   ? 0.0
-                   : INFINITY;
+    if (isnan(want))
+        return isnan(got) ? 0.0 : HUGE_VAL;
+    if (isinf(near))
+        return got == near ? 0.0 : HUGE_VAL;
     return fabs((double)got - want) /
            (double)(nextafterf(size, INFINITY) - size);
 }
