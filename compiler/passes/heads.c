@@ -146,16 +146,6 @@ static bool find_chain(const Graph *graph, Node *first, Chain *chain)
     return false;
 }
 
-static Tensor *insert_view(Graph *graph, const Node *node, Tensor *tensor,
-                           const Shape *view)
-{
-    if (!tensor->value)
-        return insert_reshape(graph, node, tensor, view);
-    Recipe *value =
-        recipe_reshape(graph->store, tensor->value, view->rank, view->dim);
-    return graph_add_constant(graph, NULL, value);
-}
-
 /* All inputs but `made`, which is one stack by now. */
 static void view_inputs(Graph *graph, const Chain *chain, Node *node,
                         const Tensor *made)
@@ -166,7 +156,7 @@ static void view_inputs(Graph *graph, const Chain *chain, Node *node,
         if (!in[i] || in[i] == made || !view_of(chain, in[i], &view))
             continue;
         if (!shape_equal(&view, &in[i]->shape))
-            in[i] = insert_view(graph, node, in[i], &view);
+            in[i] = insert_reshape(graph, node, in[i], &view);
     }
     node_set_inputs(node, node->n_in, in);
 }

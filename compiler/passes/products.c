@@ -133,18 +133,6 @@ static Shape matrices(const Product *product, const Labels *rows,
     return shape;
 }
 
-static Tensor *reshaped(Graph *graph, const Node *node, Tensor *tensor,
-                        const Shape *shape)
-{
-    if (shape_equal(&tensor->shape, shape))
-        return tensor;
-    if (!tensor->value)
-        return insert_reshape(graph, node, tensor, shape);
-    Recipe *recipe =
-        recipe_reshape(graph->store, tensor->value, shape->rank, shape->dim);
-    return graph_add_constant(graph, NULL, recipe);
-}
-
 /* Three kinds of labels, one behind the other. */
 static EinsumTerm joined(const Labels *first, const Labels *second,
                          const Labels *third)
@@ -180,7 +168,7 @@ static Tensor *operand(Graph *graph, Node *node, const Product *product, int i)
     const Shape shape = matrices(product, rows, columns);
     Tensor *in_order =
         turned(graph, node, node->in[i], product->equation.in + i, &order);
-    return reshaped(graph, node, in_order, &shape);
+    return insert_reshape(graph, node, in_order, &shape);
 }
 
 /* The matrices of all of the batch, one by one. */
@@ -205,7 +193,7 @@ static void multiply(Graph *graph, Node *node, const Product *product)
     Shape apart = { .rank = order.rank };
     for (int i = 0; i < order.rank; i++)
         apart.dim[i] = product->equation.size[(int)order.label[i]];
-    y = reshaped(graph, node, y, &apart);
+    y = insert_reshape(graph, node, y, &apart);
     y = turned(graph, node, y, &order, &product->equation.out);
     graph_kill(node);
     graph_take_name(graph, out, y);

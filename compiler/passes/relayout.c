@@ -172,6 +172,12 @@ bool relayout_moves(const Node *node, int i)
 Tensor *insert_reshape(Graph *graph, const Node *before, Tensor *tensor,
                        const Shape *shape)
 {
+    if (shape_equal(&tensor->shape, shape))
+        return tensor;
+    if (tensor->value)
+        return graph_add_constant(graph, NULL,
+                                  recipe_reshape(graph->store, tensor->value,
+                                                 shape->rank, shape->dim));
     Tensor *dims = graph_add_ints(graph, NULL, shape->rank, shape->dim);
     Tensor *in[2] = { tensor, dims };
     Tensor *out = graph_add_tensor(graph, NULL, tensor->dtype, *shape);
@@ -200,9 +206,5 @@ Tensor *insert_reshape_rank(Graph *graph, Node *before, Tensor *tensor,
     const int more = rank - tensor->shape.rank;
     for (int i = 0; i < rank; i++)
         s.dim[i] = i < more ? 1 : tensor->shape.dim[i - more];
-    if (tensor->value)
-        return graph_add_constant(
-            graph, NULL,
-            recipe_reshape(graph->store, tensor->value, rank, s.dim));
     return insert_reshape(graph, before, tensor, &s);
 }

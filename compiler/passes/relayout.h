@@ -14,7 +14,8 @@ typedef bool RelayoutFn(Node *node, int rank, /* of x */
 RelayoutFn *relayout_find(const Node *node);
 /* Is operand i one that is permuted (not a list of axes, a shape ...)? */
 bool relayout_moves(const Node *node, int i);
-/* A Reshape of tensor in front of a node; and a node that becomes a Reshape of it. */
+/* A Reshape of tensor in front of a node, folded where it is constant; and a node that becomes a
+ * Reshape of it. */
 Tensor *insert_reshape(Graph *graph, const Node *before, Tensor *tensor,
                        const Shape *shape); /* of the result */
 void become_reshape(Graph *graph, Node *node,
