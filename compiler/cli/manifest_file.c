@@ -13,8 +13,8 @@ void json_check_size(const char *text, size_t size, const char *path)
     for (size_t i = 0; i < size; i++)
         brackets += text[i] == '{' || text[i] == '[';
     if (brackets > MOST_BRACKETS + size / BYTES_OF_BRACKET)
-        fail_at(STATUS_UNSUPPORTED,
-                (Loc){ .file = path, .byte = -1, .node = -1 }, NULL,
+        fail_at(STATUS_MALFORMED, (Loc){ .file = path, .byte = -1, .node = -1 },
+                NULL,
                 "JSON with more objects and arrays than its size explains");
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* Fails with 69 where it would take far more memory than its size. */
+/* Fails with 65 where it would take far more memory than its size. */
 void json_check_size(const char *text, size_t size, const char *path);
 /* A file of JSON, whole; NULL: it is none, as `error` says. Status 74 where it cannot be read. */
 json_t *json_read(Arena *arena, const char *path, json_error_t *error);
