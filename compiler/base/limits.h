@@ -13,9 +13,9 @@ enum {
     LIMIT_EXPANDED_OF_NODE = 4,
     EXPANDED_BODY = 4, /* a body counts as so many */
     /* Inputs of a node, or outputs. */
-    LIMIT_OPERANDS = 8192,
-    /* Inputs of a model, or results. */
-    LIMIT_INTERFACE = 4096,
+    LIMIT_OPERANDS = 10240,
+    /* Inputs of a model, or results, beside one for each node of its graph. */
+    LIMIT_INTERFACE = 10240,
     /* Nodes with bodies (If, Loop, Scan) that are left once constants are known. */
     LIMIT_BODIES = 256,
     /* Windows of a CSV of items in which one of them is dead. */

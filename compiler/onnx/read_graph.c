@@ -49,10 +49,11 @@ void graph_field(Reader *reader, const WireEvent *event)
 static void check_interface(Reader *reader, const WireEvent *event,
                             const Graph *graph)
 {
-    if (graph->input.n > LIMIT_INTERFACE || graph->output.n > LIMIT_INTERFACE)
+    const size_t most = LIMIT_INTERFACE + graph->node.n;
+    if (graph->input.n > most || graph->output.n > most)
         fail_at(STATUS_UNSUPPORTED, reader_loc(reader, event->at, graph->name),
-                NULL, "the model has more than %d inputs or results",
-                LIMIT_INTERFACE);
+                "the limit grows with the nodes of the graph",
+                "the model has more than %zu inputs or results", most);
 }
 
 void graph_leave(Reader *reader, const WireEvent *event)
