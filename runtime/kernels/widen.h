@@ -64,6 +64,11 @@ typedef struct inlay_line {
 
 typedef void inlay_line_type(inlay_line *line);
 
+/* What is constant where vectors make the products of one row. */
+typedef struct inlay_line_shape {
+    int moved, vectors, bits, kind;
+} inlay_line_shape;
+
 /* Channels that are scaled together: a whole group of them where there are no vectors. */
 #if INLAY_VL == 1
 enum { INLAY_SCALED = 4 };
@@ -142,49 +147,30 @@ static const uint32_t inlay_twos_at[16] = { 0,  2,  4,  6,  8,  10, 12, 14,
 #if INLAY_VL >= 4
 #define INLAY_L 4
 #include "kernels/widen_vec.inc.h"
+#include "kernels/line_vec.inc.h"
 #undef INLAY_L
 #endif
 
 #if INLAY_VL >= 8
 #define INLAY_L 8
 #include "kernels/widen_vec.inc.h"
+#include "kernels/line_vec.inc.h"
 #undef INLAY_L
 #endif
 
 #if INLAY_VL >= 16
 #define INLAY_L 16
 #include "kernels/widen_vec.inc.h"
+#include "kernels/line_vec.inc.h"
 #undef INLAY_L
 #endif
 
 #if defined INLAY_FPU_ARM || defined INLAY_HELIUM
 #include "kernels/widen_arm.inc.h"
-#endif
-
-#if INLAY_VL > 1
-/* What is constant where the products of one row are made. */
-typedef struct inlay_line_shape {
-    int moved, vectors, bits, kind;
-} inlay_line_shape;
-
-#define INLAY_L 4
-#include "kernels/line_vec.inc.h"
-#undef INLAY_L
-#if INLAY_VL >= 8
-#define INLAY_L 8
-#include "kernels/line_vec.inc.h"
-#undef INLAY_L
-#endif
-#if INLAY_VL >= 16
-#define INLAY_L 16
-#include "kernels/line_vec.inc.h"
-#undef INLAY_L
-#endif
-#else
-#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
 #include "kernels/line_arm.inc.h"
 #endif
 
+#if INLAY_VL == 1
 /* What follows the sums of a block. */
 static inline void inlay_line_end(inlay_line *line, const float *sum)
 {
