@@ -10,17 +10,8 @@
 
 enum { HEADER = 44, SILENCE = 16 };
 
-/* All the memory that changes while it runs; aligned by the union, as malloc would. */
-static union {
-    unsigned char bytes[DTMF_ARENA_SIZE + DTMF_ARENA_ALIGN];
-    double align;
-} memory;
-
-static void *arena(void)
-{
-    const size_t over = (size_t)memory.bytes % DTMF_ARENA_ALIGN;
-    return memory.bytes + (over ? DTMF_ARENA_ALIGN - over : 0);
-}
+/* All the memory that changes while it runs. */
+static _Alignas(DTMF_ARENA_ALIGN) unsigned char arena[DTMF_ARENA_SIZE];
 
 /* Samples of a hop, lower byte first. 0: there are none left. */
 static int read_hop(FILE *f, int16_t *sound)
@@ -56,9 +47,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "listen: needs a recording, RECORDING.wav\n");
         return 66;
     }
-    dtmf_reset(arena());
+    dtmf_reset(arena);
     for (int run = 1; read_hop(f, sound); run++) {
-        const int code = dtmf_run(arena(), &in, &out);
+        const int code = dtmf_run(arena, &in, &out);
         const int key = loudest(scores);
         if (code) {
             fprintf(stderr, "dtmf_run returned %d\n", code);
