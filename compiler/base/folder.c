@@ -143,7 +143,7 @@ static bool sweep_one(void *context, const char *name)
     if (!folder_is_hidden_name(name))
         return true;
     const int fd = open_in(in, name);
-    struct stat st;
+    IoStat st;
     if (fd < 0)
         return true;
     if (!io_calls()->fstat(fd, &st) && st.st_uid == geteuid() &&

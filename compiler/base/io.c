@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Files that are read or written at positions; output folders are output.c's. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* O_TMPFILE */
-#endif
 #include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/diag.h"
 #include "base/io_calls.h"
 
 _Static_assert(sizeof(off_t) == 8, "files above 2 GiB need a 64-bit off_t");
 
+_Thread_local const IoCalls *io_calls_test;
 static _Thread_local File *open_files;
 static _Thread_local IoCount counted;
 
@@ -34,6 +30,15 @@ static Loc at_file(const char *path)
     Loc loc = LOC_NONE;
     loc.file = path;
     return loc;
+}
+
+int io_open(int folder, const char *path, int flags)
+{
+    int fd;
+    do
+        fd = io_calls()->openat(folder, path, flags | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
 }
 
 File *file_new(Arena *arena, const char *path)
@@ -98,7 +103,7 @@ static void load_whole(Arena *arena, File *file, LoadMode mode)
 
 void file_take(File *file, Arena *arena, int fd, LoadMode mode)
 {
-    struct stat st;
+    IoStat st;
     file->fd = fd;
     if (io_calls()->fstat(fd, &st))
         fail_read(file->path, errno);
@@ -140,7 +145,7 @@ File *file_create(Arena *arena, const char *path)
 
 bool file_exists(const char *path)
 {
-    struct stat st;
+    IoStat st;
     return !io_calls()->fstatat(AT_FDCWD, path, &st, 0);
 }
 
@@ -235,27 +240,11 @@ void file_write(File *file, uint64_t at, const void *from, size_t n)
     }
 }
 
-/* A named file that is unlinked at once, where the system has no unnamed ones. */
-static int open_unlinked(Arena *arena, const char *folder)
-{
-    char *path = arena_printf(arena, "%s/inlay-XXXXXX", folder);
-    const int fd = mkstemp(path);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
 File *file_temporary(Arena *arena)
 {
-    const char *folder = getenv("TMPDIR");
-    if (!folder || !*folder)
-        folder = "/tmp";
+    const char *folder = io_temporary_folder();
     File *file = file_new(arena, "temporary file");
-#ifdef O_TMPFILE
-    file->fd = io_open(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_EXCL);
-#endif
-    if (file->fd < 0)
-        file->fd = open_unlinked(arena, folder);
+    file->fd = io_temporary(folder);
     if (file->fd < 0) {
         const int error = errno;
         file_release(file);

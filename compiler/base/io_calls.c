@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/io_calls.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#ifdef __APPLE__
-#include <mach-o/dyld.h>
-#else
+#ifndef __APPLE__
 #include <sys/syscall.h>
 #endif
 #ifdef SYS_openat2
@@ -54,12 +54,6 @@ static int exchange_system(int in, const char *a, const char *b)
     return renameatx_np(in, a, in, b, RENAME_SWAP);
 }
 
-bool io_program(char *to, size_t room)
-{
-    uint32_t length = (uint32_t)room;
-    return !_NSGetExecutablePath(to, &length);
-}
-
 #else
 
 static ssize_t getdents_system(int fd, void *to, size_t n)
@@ -70,15 +64,6 @@ static ssize_t getdents_system(int fd, void *to, size_t n)
 static int exchange_system(int in, const char *a, const char *b)
 {
     return renameat2(in, a, in, b, RENAME_EXCHANGE);
-}
-
-bool io_program(char *to, size_t room)
-{
-    static const char link[] = "/proc/self/exe";
-    if (room < sizeof link)
-        return false;
-    memcpy(to, link, sizeof link);
-    return true;
 }
 
 #endif
@@ -103,13 +88,46 @@ const IoCalls io_system = {
     .linkat = linkat,
     .unlinkat = unlinkat,
 };
-_Thread_local const IoCalls *io_calls_test;
 
-int io_open(int folder, const char *path, int flags)
+bool io_real_path(const char *path, char *to, size_t room)
 {
-    int fd;
-    do
-        fd = io_calls()->openat(folder, path, flags | O_CLOEXEC, 0666);
-    while (fd < 0 && errno == EINTR);
+    char real[PATH_MAX];
+    if (!realpath(path, real))
+        return false;
+    const size_t n = strlen(real);
+    errno = ENAMETOOLONG;
+    if (n >= room)
+        return false;
+    memcpy(to, real, n + 1);
+    return true;
+}
+
+const char *io_temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+/* A named file that is unlinked at once, where the system has no unnamed ones. */
+static int open_unlinked(const char *folder)
+{
+    char path[PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/inlay-XXXXXX", folder);
+    errno = ENAMETOOLONG;
+    if (n < 0 || (size_t)n >= sizeof path)
+        return -1;
+    const int fd = mkstemp(path);
+    if (fd >= 0)
+        unlink(path);
     return fd;
+}
+
+int io_temporary(const char *folder)
+{
+#ifdef O_TMPFILE
+    const int fd = io_open(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_EXCL);
+    if (fd >= 0)
+        return fd;
+#endif
+    return open_unlinked(folder);
 }

@@ -77,7 +77,7 @@ static void check_base(Output *output)
 static void open_target(Output *output)
 {
     char path[PATH_MAX];
-    const bool exists = realpath(output->dir, path) != NULL;
+    const bool exists = io_real_path(output->dir, path, sizeof path);
     if (!exists && errno == ENOMEM)
         fail_memory(PATH_MAX, "the output folder's path does not fit");
     const char *found = exists ? path : output->dir;
@@ -97,7 +97,7 @@ static void open_target(Output *output)
 /* Beside and within the target rename() must work: both in the same file system. */
 static bool same_device(int a, int b)
 {
-    struct stat x, y;
+    IoStat x, y;
     return a >= 0 && !io_calls()->fstat(a, &x) && !io_calls()->fstat(b, &y) &&
            x.st_dev == y.st_dev;
 }
@@ -106,7 +106,7 @@ static bool same_device(int a, int b)
  * making and its lock. Where there are no locks it is trusted. */
 static bool is_taken(int fd)
 {
-    struct stat st;
+    IoStat st;
     if (!folder_lock(fd) && errno == EWOULDBLOCK)
         return false;
     if (io_calls()->fstat(fd, &st))

@@ -40,7 +40,7 @@ static bool read_all(int fd, unsigned char *to, size_t n, off_t at)
 static bool same_bytes(int a, int b, off_t size)
 {
     unsigned char x[16384], y[sizeof x];
-    struct stat st;
+    IoStat st;
     if (io_calls()->fstat(a, &st) || st.st_size != size)
         return false;
     for (off_t at = 0; at < size; at += (off_t)sizeof x) {
@@ -52,7 +52,7 @@ static bool same_bytes(int a, int b, off_t size)
     return true;
 }
 
-bool output_unchanged(Output *output, const char *name, const struct stat *old)
+bool output_unchanged(Output *output, const char *name, const IoStat *old)
 {
     if (!S_ISREG(old->st_mode))
         return false;
@@ -119,7 +119,7 @@ static bool close_there(Output *output, int fd, const char *name, bool fine,
 static bool describe(Output *output, int folder, const char *name,
                      Written *written)
 {
-    struct stat st;
+    IoStat st;
     const int fd = open_there(output, folder, name);
     if (fd < 0)
         return false;
@@ -151,7 +151,7 @@ bool output_written(Output *output, size_t i, Written *written)
 
 char *output_former(Output *output, const char *name, size_t most)
 {
-    struct stat st;
+    IoStat st;
     const int fd =
         output->target < 0 ? -1 : open_there(output, output->target, name);
     char *text = NULL;
@@ -213,7 +213,7 @@ void output_forget(Output *output, const Written *written)
 /* Is it a folder, and no link? */
 static bool is_folder(Output *o, const char *folder)
 {
-    struct stat st;
+    IoStat st;
     if (!io_calls()->fstatat(o->target, folder, &st, AT_SYMLINK_NOFOLLOW))
         return S_ISDIR(st.st_mode);
     if (errno != ENOENT)
@@ -232,7 +232,7 @@ static bool is_in_folder(Output *o, const char *name)
 
 bool output_there(Output *output, const char *name)
 {
-    struct stat st;
+    IoStat st;
     if (output->target < 0)
         return false;
     if (!io_calls()->fstatat(output->target, name, &st, AT_SYMLINK_NOFOLLOW))

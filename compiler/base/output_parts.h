@@ -46,7 +46,7 @@ const char *output_shown(Output *output, const char *name);
 _Noreturn void output_fail(const char *path, const char *help);
 
 /* Does the target have a file of the same bytes? `old` is what is there. */
-bool output_unchanged(Output *output, const char *name, const struct stat *old);
+bool output_unchanged(Output *output, const char *name, const IoStat *old);
 /* Is it in the target, as it was written, and is there nothing new of its name? */
 bool output_goes(Output *output, const Written *former);
 

@@ -30,7 +30,7 @@ static void save_old(Output *output, Entry *e)
 
 static void place_file(Output *output, Entry *entry)
 {
-    struct stat old;
+    IoStat old;
     const bool there = !io_calls()->fstatat(output->target, entry->name, &old,
                                             AT_SYMLINK_NOFOLLOW);
     if (!there && errno != ENOENT)
@@ -54,7 +54,7 @@ static void place_file(Output *output, Entry *entry)
 
 static void place_folder(Output *output, Entry *entry)
 {
-    struct stat st;
+    IoStat st;
     if (!io_calls()->mkdirat(output->target, entry->name, 0777)) {
         entry->state = PLACED;
         return;

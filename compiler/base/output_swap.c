@@ -21,14 +21,14 @@
 #include "base/output_parts.h"
 #include "base/signals.h"
 
-static bool same_folder(const struct stat *a, const struct stat *b)
+static bool same_folder(const IoStat *a, const IoStat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static bool is_ours_to_move(Output *output, struct stat *target)
+static bool is_ours_to_move(Output *output, IoStat *target)
 {
-    struct stat here;
+    IoStat here;
     return output->hidden_in == output->parent &&
            !io_calls()->fstat(output->target, target) &&
            target->st_uid == geteuid() &&
@@ -56,7 +56,7 @@ static bool keep_one(void *context, const char *leaf)
     const Keeping *keeping = context;
     Output *output = keeping->o;
     const char *name = arena_printf(output->arena, "%s%s", keeping->part, leaf);
-    struct stat st;
+    IoStat st;
     const Entry *entry = output_find(output, name);
     if (!entry && goes(output, name))
         return true;
@@ -113,7 +113,7 @@ static bool find_unchanged(Output *output)
     bool all = true;
     for (size_t i = 0; i < output->entry.n; i++) {
         Entry *e = output->entry.at + i;
-        struct stat old;
+        IoStat old;
         if (e->file &&
             !io_calls()->fstatat(output->target, e->name, &old,
                                  AT_SYMLINK_NOFOLLOW) &&
@@ -154,7 +154,7 @@ static void forget_unchanged(Output *output)
 /* The new folder gets the mode of the old one and is on the disk before it is seen. */
 static bool finish_folder(Output *output, const char *name)
 {
-    struct stat st;
+    IoStat st;
     const int fd =
         io_open(output->build, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (fd < 0)
@@ -189,7 +189,7 @@ static bool rescue_one(void *context, const char *leaf)
 {
     const Rescue *rescue = context;
     char name[2 * NAME_MAX + 2];
-    struct stat st;
+    IoStat st;
     snprintf(name, sizeof name, "%s%s", rescue->part,
              leaf); /* an arena could fail: it is too late */
     if (io_calls()->fstatat(rescue->o->build, name, &st, AT_SYMLINK_NOFOLLOW) &&
@@ -224,7 +224,7 @@ static void rescue(Output *output)
 
 bool output_swap(Output *output)
 {
-    struct stat target;
+    IoStat target;
     if (!is_ours_to_move(output, &target))
         return false;
     if (find_unchanged(output))

@@ -2,26 +2,26 @@
  * The timer's handler may call hardly anything: it makes the line itself and writes it. */
 #include "base/progress.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/time.h>
 #include <unistd.h>
+
+#include "base/ticks.h"
 
 enum { FIRST = 500, NEXT = 100, LINE = 160 }; /* milliseconds; bytes */
 static const char CLEAR[] = "\r\033[K";
 
 static _Thread_local bool begun;
-static _Thread_local struct sigaction before;
 /* Written outside of the handler, read in it: it may see the old or the new of each. */
-static _Thread_local struct {
+typedef struct Line {
     volatile sig_atomic_t shown, paused;
     const char *volatile what;
     const char *volatile bytes;      /* NULL: none */
     volatile sig_atomic_t done, all; /* MiB */
     volatile sig_atomic_t ticks;     /* since `what` began, each of NEXT */
-} line;
+} Line;
+static _Thread_local Line line;
 
 static size_t put_text(char *to, size_t at, const char *text)
 {
@@ -42,55 +42,44 @@ static size_t put_number(char *to, size_t at, int value)
 }
 
 /* "writing the code and the weights: 37 % of 120 MiB of weights written, 4 s " */
-static size_t put_line(char *to)
+static size_t put_line(char *to, const Line *of)
 {
-    const int seconds = (int)(((long)line.ticks * NEXT + FIRST) / 1000);
+    const int seconds = (int)(((long)of->ticks * NEXT + FIRST + NEXT) / 1000);
     size_t at = put_text(to, 0, CLEAR);
-    at = put_text(to, at, line.what);
-    if (line.bytes) {
+    at = put_text(to, at, of->what);
+    if (of->bytes) {
         at = put_text(to, at, ": ");
-        at = put_number(to, at, (int)((long)line.done * 100 / line.all));
+        at = put_number(to, at, (int)((long)of->done * 100 / of->all));
         at = put_text(to, at, " % of ");
-        at = put_number(to, at, line.all);
+        at = put_number(to, at, of->all);
         at = put_text(to, at, " MiB ");
-        at = put_text(to, at, line.bytes);
+        at = put_text(to, at, of->bytes);
     }
     at = put_text(to, at, ", ");
     at = put_number(to, at, seconds);
     return put_text(to, at, " s ");
 }
 
-static void tick(int number)
+static void tick(void *context)
 {
-    const int error = errno;
+    Line *of = context;
+    const Line seen =
+        *of; /* where ticks are another thread's, it changes meanwhile */
     char text[LINE];
-    (void)number;
-    if (line.what && !line.paused) {
-        line.ticks++;
-        line.shown = 1;
-        if (write(STDERR_FILENO, text, put_line(text)) < 0)
-            line.what = NULL;
-    }
-    errno = error;
-}
-
-static void set_timer(long first, long next)
-{
-    const struct itimerval timer = {
-        .it_interval = { 0, next * 1000 },
-        .it_value = { 0, first * 1000 },
-    };
-    setitimer(ITIMER_REAL, &timer, NULL);
+    if (!seen.what || seen.paused)
+        return;
+    of->ticks = seen.ticks + 1;
+    of->shown = 1;
+    if (write(STDERR_FILENO, text, put_line(text, &seen)) < 0)
+        of->what = NULL;
 }
 
 void progress_begin(void)
 {
-    struct sigaction ours = { .sa_handler = tick, .sa_flags = SA_RESTART };
     if (begun || !isatty(STDERR_FILENO))
         return;
-    sigemptyset(&ours.sa_mask);
     line.what = NULL;
-    begun = !sigaction(SIGALRM, &ours, &before);
+    begun = ticks_begin(tick, &line);
 }
 
 static void clear(void)
@@ -120,7 +109,7 @@ void progress_doing(const char *what)
     line.bytes = NULL;
     line.ticks = 0;
     line.what = what;
-    set_timer(what ? FIRST : 0, what ? NEXT : 0);
+    ticks_every(what ? FIRST : 0, what ? NEXT : 0);
 }
 
 void progress_bytes(const char *what, uint64_t done, uint64_t all)
@@ -139,6 +128,6 @@ void progress_end(void)
     if (!begun)
         return;
     progress_doing(NULL);
-    sigaction(SIGALRM, &before, NULL);
+    ticks_end();
     begun = false;
 }

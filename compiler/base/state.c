@@ -29,7 +29,7 @@ static int64_t nanoseconds(struct timespec time)
 
 FileState file_state(const File *file)
 {
-    struct stat st;
+    IoStat st;
     if (io_calls()->fstat(file->fd, &st))
         fail_path(STATUS_IO, file->path, "cannot read");
     return (FileState){
@@ -65,7 +65,7 @@ int64_t state_now(void)
 
 File *file_try(Arena *arena, const char *path)
 {
-    struct stat st;
+    IoStat st;
     File *file = file_new(arena, path);
     const int fd = io_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     file->fd = fd;

@@ -8,7 +8,7 @@
 
 #include "base/diag.h"
 #include "base/digest.h"
-#include "base/io_calls.h"
+#include "base/process.h"
 #include "base/map.h"
 #include "base/state.h"
 #include "base/vec.h"
@@ -43,7 +43,7 @@ enum { MOST_PATH = 4096 };
 static bool add_program(Sha256 *digest, Arena *arena)
 {
     char path[MOST_PATH];
-    File *file = io_program(path, sizeof path) ? file_try(arena, path) : NULL;
+    File *file = process_path(path, sizeof path) ? file_try(arena, path) : NULL;
     if (!file)
         return false;
     sha256_add_file(digest, file, 0, file->size);

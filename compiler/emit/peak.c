@@ -14,7 +14,9 @@ static int by_bytes(const void *a, const void *b)
     const Block *y = ((const PeakBlock *)b)->block;
     if (x->bytes != y->bytes)
         return x->bytes > y->bytes ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return x < y ? -1 : x > y; /* as the plan lists them */
 }
 
 static void find_fullest(const Program *program, Peak *peak)

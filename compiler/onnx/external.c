@@ -214,7 +214,7 @@ static _Noreturn void fail_open(Loc loc, const char *folder,
 }
 
 /* Why the open file is not acceptable, or NULL. A second name may belong to somebody's secret. */
-static const char *file_fault(const struct stat *st)
+static const char *file_fault(const IoStat *st)
 {
     if (!S_ISREG(st->st_mode))
         return "are no regular file";
@@ -236,7 +236,7 @@ static File *open_file(const External *x, Loc loc, const char *location)
     const int fd = open_beneath(x, folder, location);
     const int error = errno;
     io_calls()->close(folder);
-    struct stat st;
+    IoStat st;
     if (fd < 0)
         fail_open(loc, x->folder, location, error);
     if (io_calls()->fstat(fd, &st)) {

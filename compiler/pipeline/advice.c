@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "emit/state_offers.h"
@@ -250,7 +251,9 @@ static int by_ram(const void *a, const void *b)
     const Alternative *other = b;
     if (one->ram != other->ram)
         return one->ram < other->ram ? -1 : 1;
-    return one->macs < other->macs ? -1 : one->macs > other->macs;
+    if (one->macs != other->macs)
+        return one->macs < other->macs ? -1 : 1;
+    return strcmp(one->options, other->options);
 }
 
 void advise(Compile *compile)

@@ -3,10 +3,9 @@
 #include "pipeline/stats.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <sys/resource.h>
 #include <time.h>
 
+#include "base/process.h"
 #include "base/progress.h"
 #include "emit/manifest.h"
 
@@ -54,38 +53,6 @@ void stats_stage(Compile *compile, Stage stage)
     clock->cpu_began = cpu;
 }
 
-/* The kernel's own high-water mark of this program's memory; 0: it has none. getrusage() would also
- * count what the process held before it became this program: a parent that forks passes its size
- * on. */
-static uint64_t high_water(void)
-{
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    unsigned long long kib = 0;
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmHWM: %llu", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib * 1024;
-}
-
-/* Of the process, in bytes. */
-static uint64_t peak_resident(void)
-{
-    struct rusage usage;
-    const uint64_t peak = high_water();
-    if (peak)
-        return peak;
-    if (getrusage(RUSAGE_SELF, &usage))
-        return 0;
-#ifdef __APPLE__
-    return (uint64_t)usage.ru_maxrss;
-#else
-    return (uint64_t)usage.ru_maxrss * 1024;
-#endif
-}
-
 /* What a compile took, in bytes. */
 typedef struct Figures {
     uint64_t peak_allocated;
@@ -105,7 +72,7 @@ static Figures figures_of(const Compile *compile)
     return (Figures){
         .peak_allocated = of_arena ? arena->peak : scratch->peak,
         .total_allocated = arena->total + scratch->total,
-        .peak_resident = peak_resident(),
+        .peak_resident = process_peak_resident(),
         .read = after.read - before.read,
         .written = after.written - before.written,
     };

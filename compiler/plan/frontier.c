@@ -18,6 +18,7 @@ typedef struct Point {
     Items *all;
     Schedule schedule;
     int64_t cost;
+    size_t found;       /* its number as they were found */
     const Trial *trial; /* planned already; NULL: not yet */
 } Point;
 
@@ -131,15 +132,17 @@ static int by_work(const void *a, const void *b)
         return x->schedule.work < y->schedule.work ? -1 : 1;
     if (x->cost != y->cost)
         return x->cost < y->cost ? -1 : 1;
-    return x->schedule.peak < y->schedule.peak
-               ? -1
-               : x->schedule.peak > y->schedule.peak;
+    if (x->schedule.peak != y->schedule.peak)
+        return x->schedule.peak < y->schedule.peak ? -1 : 1;
+    return x->found < y->found ? -1 : x->found > y->found;
 }
 
 static void keep_best(Frontier *frontier)
 {
     size_t n = 0;
     int64_t peak = INT64_MAX;
+    for (size_t i = 0; i < frontier->point.n; i++)
+        frontier->point.at[i].found = i;
     qsort(frontier->point.at, frontier->point.n, sizeof *frontier->point.at,
           by_work);
     for (size_t i = 0; i < frontier->point.n; i++) {

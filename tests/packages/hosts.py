@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other hosts: the compiler itself for macOS, and a generated folder for macOS and Windows, by a cross compiler (zig: of the PATH, the
+"""Other hosts: the compiler itself and a generated folder for macOS and Windows, by a cross compiler (zig: of the PATH, the
 Python module ziglang, or fetched with pip). Objects only: their libraries are not here.
 
     hosts.py --inlay INLAY --models MODELS --build BUILD_FOLDER [--link]"""
@@ -60,18 +60,26 @@ def sources(build):
     return sorted(found.items())
 
 
-def check_compiler(t, zig, build, work):
-    headers, rows = library_headers(work), sources(build)
+def of_windows(source, build):
+    """The file that stands for this one there, if one does: base/signals.c, base/signals_windows.c."""
+    other = source[:-len('.c')] + '_windows.c'
+    return other if os.path.exists(os.path.join(build, other)) else source
+
+
+def check_compiler(t, zig, build, headers, work, target):
+    rows = sources(build)
 
     def failed(row):
         source, flags = row
+        if 'windows' in target:
+            source = of_windows(source, build)
         out = os.path.join(work, re.sub(r'\W', '_', source) + '.o')
-        status, text = host.run([*zig, 'cc', '-target', 'aarch64-macos', '-Wno-everything', '-O0', '-fno-sanitize=undefined', *flags, '-I' + headers, '-c', source, '-o', out], cwd=build)
+        status, text = host.run([*zig, 'cc', '-target', target, '-Wno-everything', '-O0', '-fno-sanitize=undefined', *flags, '-I' + headers, '-c', source, '-o', out], cwd=build)
         return '' if status == 0 else '%s: %s' % (source, '\n'.join(re.findall(r'.*error:.*', text)[:3]) or text[-300:])
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         bad = [b for b in pool.map(failed, rows) if b]
-    t.ok('the compiler for macOS: %d files' % len(rows), len(rows) > 300 and not bad, '\n'.join(bad[:10]))
+    t.ok('the compiler for %s: %d files' % (target, len(rows)), len(rows) > 300 and not bad, '\n'.join(bad[:10]))
 
 
 def check_folder(t, o, zig, work):
@@ -104,7 +112,9 @@ def main():
         if not zig:
             t.skip('other hosts', 'no zig here, and pip cannot fetch it')
             return t.done()
-        check_compiler(t, zig, o.build, work)
+        headers = library_headers(work)
+        for target in ('aarch64-macos', 'x86_64-windows-gnu'):
+            check_compiler(t, zig, o.build, headers, work, target)
         check_folder(t, o, zig, work)
     return t.done()
 

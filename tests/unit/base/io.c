@@ -282,16 +282,6 @@ static void the_first_descriptor_is_one(void **state)
     remove_scratch(path);
 }
 
-static void the_program_itself(void **state)
-{
-    (void)state;
-    char path[32];
-    const size_t needed = sizeof "/proc/self/exe";
-    assert_true(io_program(path, needed));
-    assert_int_equal(access(path, R_OK), 0);
-    assert_false(io_program(path, needed - 1));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,7 +293,6 @@ int main(void)
         cmocka_unit_test(a_write_of_nothing_is_a_full_disk),
         cmocka_unit_test(temporary_files_leave_nothing),
         cmocka_unit_test(the_first_descriptor_is_one),
-        cmocka_unit_test(the_program_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

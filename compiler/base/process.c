@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/process.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
+
+void process_begin(int *words, char ***word)
+{
+    (void)words;
+    (void)word;
+}
+
+bool process_path(char *to, size_t room)
+{
+#ifdef __APPLE__
+    uint32_t length = (uint32_t)room;
+    return !_NSGetExecutablePath(to, &length);
+#else
+    static const char link[] = "/proc/self/exe";
+    if (room < sizeof link)
+        return false;
+    memcpy(to, link, sizeof link);
+    return true;
+#endif
+}
+
+/* The kernel's own high-water mark of this program's memory; 0: it has none. getrusage() would also
+ * count what the process held before it became this program: a parent that forks passes its size
+ * on. */
+static uint64_t high_water(void)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[256];
+    unsigned long long kib = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %llu", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib * 1024;
+}
+
+uint64_t process_peak_resident(void)
+{
+    struct rusage usage;
+    const uint64_t peak = high_water();
+    if (peak)
+        return peak;
+    if (getrusage(RUSAGE_SELF, &usage))
+        return 0;
+#ifdef __APPLE__
+    return (uint64_t)usage.ru_maxrss;
+#else
+    return (uint64_t)usage.ru_maxrss * 1024;
+#endif
+}
