@@ -5,7 +5,7 @@
 #define INLAY_OPS_PACK_H
 
 #include "ops/lower.h"
-#include "ops/window.h"
+#include "ops/pack_blocks.h"
 
 /* Packed weights as operands of a step. */
 typedef struct Weights {
@@ -16,14 +16,6 @@ typedef struct Weights {
     Tensor *zero;
     int width; /* channels of a block */
 } Weights;
-
-/* The taps of a transposed convolution along each dimension: all of them, those of a phase, and how
- * many phases there are. */
-typedef struct DeconvTaps {
-    int64_t all[WINDOW_DIMS];
-    int64_t each[WINDOW_DIMS];
-    int64_t phases[WINDOW_DIMS];
-} DeconvTaps;
 
 /* Will they be packed in a narrower type than float32? */
 bool weights_are_narrow(const Lower *lower, const Recipe *w);
@@ -40,9 +32,7 @@ Tensor *pack_wide_weights(Lower *lower, const Recipe *w, int64_t groups);
 Weights pack_gate_weights(Lower *lower, const Recipe *w, int64_t groups,
                           DType type);
 DType gate_weights_type(const Lower *lower, const Recipe *w);
-/* Weights of a transposed convolution [groups * IC][OC][taps...] with so many phases of depth, rows
- * and columns: for each of them and each group (one, where there is depth), blocks of [taps of the
- * phase, last first][IC][width]. */
+/* Weights of a transposed convolution [groups * IC][OC][taps...] as blocks_of_deconv() has them. */
 Weights pack_deconv_weights(Lower *lower, const Recipe *w, int64_t groups,
                             const DeconvTaps *taps);
 /* A matrix [K][N], or [N][K] where transposed, as the weights of a 1x1 convolution from K to N
