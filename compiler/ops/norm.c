@@ -111,21 +111,88 @@ static int norm_axis(const Node *node)
     return infer_axis(node, -1, infer_shape(node, 0)->rank);
 }
 
+/* May an operand of this shape be broadcast to x? Dimensions of 1 may stand before those of x. */
+static bool broadcasts_to(const Shape *shape, const Shape *x)
+{
+    for (int i = 0; i < shape->rank; i++) {
+        const int k = i + x->rank - shape->rank;
+        if (shape->dim[i] != 1 && (k < 0 || shape->dim[i] != x->dim[k]))
+            return false;
+    }
+    return true;
+}
+
+/* Has scale or bias, operand i, values of its own for some of the lines? Fails where it does not
+ * fit the image at all; as a flat list of the normalized part it is taken too. */
+static bool is_by_line(const Node *node, int i)
+{
+    const Shape *x = infer_shape(node, 0);
+    const int axis = norm_axis(node);
+    if (!node_in(node, i))
+        return false;
+    const Shape *shape = infer_shape(node, i);
+    if (shape->rank == 1 && shape->dim[0] == shape_product(x, axis, x->rank))
+        return false;
+    if (!broadcasts_to(shape, x))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "input %d of shape %s does not broadcast to %s", i,
+                  shape_text(node->graph->arena, shape),
+                  shape_text(node->graph->arena, x));
+    const int outside = axis - (x->rank - shape->rank);
+    return outside > 0 && shape_product(shape, 0, outside) != 1;
+}
+
+static Tensor *part_of_ones(const Node *node)
+{
+    const Shape *x = node_shape(node, 0);
+    const int axis = norm_axis(node);
+    const DType type = node->in[1]->dtype;
+    Tensor *part = expand_i64s(node, x->rank - axis, x->dim + axis);
+    return expand_op(node, "Expand", expand_number(node, 1.0, type), part);
+}
+
+/* Scale or bias that follow the lines too are a product and a sum behind the norm. */
+static bool expand_by_line(Node *node)
+{
+    const bool scaled = is_by_line(node, 1);
+    const bool shifted = is_by_line(node, 2);
+    if (!scaled && !shifted)
+        return false;
+    Tensor *bias = node_in(node, 2);
+    Tensor *in[] = { node->in[0], node->in[1] };
+    if (scaled)
+        in[1] = part_of_ones(node);
+    Node *norm = expand_node(node, node->op->name, 2, in, node->n_out);
+    expand_copy_attrs(norm, node);
+    Tensor *y = expand_done(norm);
+    if (scaled)
+        y = expand_mul(node, y, node->in[1]);
+    if (bias)
+        y = expand_add(node, y, bias);
+    Tensor *result[] = { y, node_out(norm, 1), node_out(norm, 2) };
+    expand_finish(node, node->n_out, result);
+    return true;
+}
+
 void infer_layernorm(Node *node)
 {
     Shape shape = *infer_shape(node, 0);
-    infer_same(node);
-    for (int i = norm_axis(node); i < shape.rank; i++)
-        shape.dim[i] = 1;
+    const int axis = norm_axis(node);
     expand_like_first(node);
+    if (expand_by_line(node))
+        return;
+    infer_same(node);
+    for (int i = axis; i < shape.rank; i++)
+        shape.dim[i] = 1;
     infer_out(node, 1, DT_F32, shape);
     infer_out(node, 2, DT_F32, shape);
 }
 
 void infer_rmsnorm(Node *node)
 {
-    infer_same(node);
     expand_like_first(node);
+    if (!expand_by_line(node))
+        infer_same(node);
 }
 
 /* Statistics are float32, whatever the image is. */
