@@ -286,14 +286,14 @@ void infer_if(Node *node)
     Graph *branch[2];
     branch[0] = control_body(node, "else_branch");
     branch[1] = control_body(node, "then_branch");
-    if (condition && count >= 1) {
-        take_branch(node, branch, condition[0] != 0);
-        return;
-    }
     for (int k = 0; k < 2; k++)
         if (branch[k]->output.n != (size_t)node->n_out)
             fail_node(node, STATUS_MALFORMED, NULL,
                       "a branch gives another number of results than the node");
+    if (condition && count >= 1) {
+        take_branch(node, branch, condition[0] != 0);
+        return;
+    }
     if (infer_or_nothing(node, branch))
         return;
     infer_branches(node, branch);

@@ -307,11 +307,20 @@ static void set_turns(Node *node, Graph *lasting, int64_t turns)
     lasting->output.at[0]->uses++;
 }
 
+static void check_condition(const Node *node, const Tensor *condition)
+{
+    if (condition && condition->dtype != DT_BOOL)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its condition \"%s\" is %s, not bool", condition->name,
+                  dtype_name(condition->dtype));
+}
+
 /* One body does for all turns: does a condition end them, and after how many? */
 static void infer_lasting(Node *node, const Graph *body, Graph *lasting,
                           int64_t trips, bool runs)
 {
     const Tensor *condition = lasting->output.at[0];
+    check_condition(node, condition);
     const bool kept = condition == lasting->input.at[1];
     bool always = runs && (kept || control_is_true(condition, lasting));
     const int64_t turns = always ? -1 : loop_count_turns(node, body, trips);
@@ -337,6 +346,7 @@ void infer_loop(Node *node)
     Graph *body = control_body(node, "body");
     make_room(node);
     check_loop_body(node, body, node->n_in - 2);
+    check_condition(node, node->in[1]);
     loop_take_out_constant(node, body);
     const int carried = node->n_in - 2;
     const char *why;

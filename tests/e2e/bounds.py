@@ -47,6 +47,31 @@ def loop_of_rows():
                       [weight('n', I64, [], [3])])
 
 
+def loop_on_numbers():
+    """Its condition is a float."""
+    body = make_graph_attr('body', [make_node('Identity', ['c'], ['c2']), make_node('Add', ['v', 'v'], ['v2'])],
+                           [make_value('i', I64, []), make_value('c', F32, []), make_value('v', F32, [4])],
+                           [make_value('c2', F32, []), make_value('v2', F32, [4])])
+    return make_model([make_node('Loop', ['n', 'k', 'x'], ['y'], 'it', graphs=[body])],
+                      [make_value('n', I64, []), make_value('k', F32, []), make_value('x', F32, [4])], [make_value('y', F32, [4])])
+
+
+def loop_to_numbers():
+    """The condition that its body makes is a float."""
+    body = make_graph_attr('body', [make_node('ReduceSum', ['v'], ['c2'], keepdims=0), make_node('Add', ['v', 'v'], ['v2'])],
+                           [make_value('i', I64, []), make_value('c', BOOL, []), make_value('v', F32, [4])],
+                           [make_value('c2', F32, []), make_value('v2', F32, [4])])
+    return make_model([make_node('Loop', ['n', '', 'x'], ['y'], 'it', graphs=[body])], [make_value('n', I64, []), make_value('x', F32, [4])],
+                      [make_value('y', F32, [4])])
+
+
+def if_of_two():
+    """Its branches give one result, it hands on two; which branch is taken is known."""
+    branch = [make_graph_attr(name, [make_node('Neg', ['x'], [name])], [], [make_value(name, F32, [4])]) for name in ('then_branch', 'else_branch')]
+    return make_model([make_node('If', ['c'], ['y', 'z'], 'it', graphs=branch)], [make_value('x', F32, [4])],
+                      [make_value('y', F32, [4]), make_value('z', F32, [4])], [weight('c', BOOL, [], [1])])
+
+
 def one_number(op, numbers):
     """The operand that says how many is a list."""
     count = ('k', weight('k', I64, [len(numbers)], numbers))
@@ -62,6 +87,9 @@ def short_operands():
     rows = ('y', F32, [2, 8])
     for b in both('LayerNormalization', [('x', F32, [2, 8]), ('s', F32, [8]), ('b', F32, [3])], [rows]):
         yield b
+    for dims in ([7, 1, 33, 0], [2, 3, 8], [0]):
+        for b in both('LayerNormalization', [('x', F32, [2, 8]), ('s', F32, [8]), ('b', F32, dims)], [rows]):
+            yield b
     for b in both('LayerNormalization', [('x', F32, [2, 8]), ('s', F32, [3])], [rows]):
         yield b
     for b in both('RMSNormalization', [('x', F32, [2, 8]), ('s', F32, [3])], [rows]):
@@ -106,6 +134,9 @@ def short_operands():
     yield 'AffineGrid', model('AffineGrid', [('theta', F32, [1, 2, 3])], [('y', F32, [4, 2, 2, 2])], [('size', weight('size', I64, [4], [4, 1, 2, 2]))])
     yield 'AffineGrid, size as input', model('AffineGrid', [('theta', F32, [1, 2, 3]), ('size', I64, [4])], [('y', F32, [4, 2, 2, 2])])
     yield 'Loop, a scan output', loop_of_rows()
+    yield 'Loop, a condition that is a float', loop_on_numbers()
+    yield 'Loop, a condition made as a float', loop_to_numbers()
+    yield 'If, more results than its branches', if_of_two()
     rows = ('y', F32, [1, 2, 3, 2])
     for size in [], [4, 2]:
         for at, name in enumerate(('step', 'length')):
