@@ -154,6 +154,17 @@ static bool lanes_move(const Repeat *repeat, const Walk *walk)
     return true;
 }
 
+/* Do these units and all between them move on alike? Rules but for tables do so between the ends of
+ * their rows; where nothing moves, the first may lie above them and the last behind. */
+static bool move_alike(const Walk *walk, const Port *port, int32_t first,
+                       int32_t last, int32_t by, int32_t shift)
+{
+    if (port->touch->operand->rule.kind == ROWS_TABLE ||
+        !lie_apart(walk, port, last, last + by, shift))
+        return false;
+    return shift || lie_apart(walk, port, first, last, 0);
+}
+
 /* How often the operand's need goes on to move like that, up to `times`. */
 static int64_t times_of_port(const Repeat *repeat, const Walk *walk,
                              const Port *port, int64_t times)
@@ -164,11 +175,9 @@ static int64_t times_of_port(const Repeat *repeat, const Walk *walk,
     if (!by)
         return times;
     const int32_t end = lane->made + (int32_t)times * by + lane->burst;
-    /* Other rules move on alike between the ends of their rows. */
-    const bool table = port->touch->operand->rule.kind == ROWS_TABLE;
-    if (!table && lie_apart(walk, port, end - 1, end - 1 + by, shift))
-        return times;
     int32_t unit = repeat->made[port->lane];
+    if (move_alike(walk, port, unit, end - 1, by, shift))
+        return times;
     while (unit < end && lie_apart(walk, port, unit, unit + by, shift))
         unit++;
     if (unit == end)

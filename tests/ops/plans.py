@@ -125,6 +125,19 @@ def around_jumps():
     return make_model(nodes, [make_value('x', F32, [1, 2, 24, 20])], [value('y')], [half, floats('w', [16, 2, 3, 3])], 17), {'x': [1, 2, 24, 20]}
 
 
+def margins():
+    """Units of the window whose rows lie in the padding alone, above and below: between them it moves."""
+    nodes = [make_node('Relu', ['x'], ['a']), make_node('Conv', ['a', 'w'], ['b'], pads=[5, 0, 4, 0]), make_node('MaxPool', ['b'], ['y'], kernel_shape=[1, 1])]
+    return make_model(nodes, [make_value('x', F32, [1, 2, 3, 4])], [value('y')], [floats('w', [2, 2, 1, 1])], 13), {'x': [1, 2, 3, 4]}
+
+
+def strided_margins():
+    nodes = [make_node('Neg', ['x'], ['a']), make_node('Pad', ['a', 'by'], ['b']), make_node('Conv', ['b', 'w'], ['c'], strides=[2, 1], group=2),
+             make_node('MaxPool', ['c'], ['y'], kernel_shape=[2, 2])]
+    weights = [ints('by', 0, 0, 7, 1, 0, 0, 9, 1), floats('w', [2, 1, 3, 3])]
+    return make_model(nodes, [make_value('x', F32, [1, 2, 2, 4])], [value('y')], weights, 13), {'x': [1, 2, 2, 4]}
+
+
 class Mixed:
     """A random graph; its results are the last value and some of the others."""
     def __init__(self, seed):
@@ -318,7 +331,7 @@ def main():
     p.add_argument('--seeds', type=int, default=60)
     o = p.parse_args()
     t = tap.Tap()
-    for case in (product_near_its_input, scale_beside_a_part, part_of_a_part, branches, nothing):
+    for case in (product_near_its_input, scale_beside_a_part, part_of_a_part, branches, nothing, margins, strided_margins):
         bad = judge(o.inlay, case(), PLANS)
         t.ok(case.__name__, not bad, bad)
     streams(t, o.inlay)
