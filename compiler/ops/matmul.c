@@ -401,9 +401,10 @@ static Tensor *gemm_c(const Node *node)
     return residual == 2 ? NULL : node_in(node, 2);
 }
 
+/* Does the kernel take this factor of integers? */
 static bool is_whole(float v)
 {
-    return v == floorf(v);
+    return v == floorf(v) && fabsf(v) < 0x1p31f;
 }
 
 /* Integers times factors that are none. */

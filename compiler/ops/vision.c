@@ -130,6 +130,9 @@ void infer_affine_grid(Node *node)
 {
     int64_t count;
     const int64_t *size = infer_ints(node, 1, &count);
+    if (node->in[1]->dtype != DT_I64)
+        fail_node(node, STATUS_MALFORMED, NULL, "its size is %s, not int64",
+                  dtype_name(node->in[1]->dtype));
     if (!size) {
         infer_affine_grid_declared(node);
         return;
