@@ -66,6 +66,24 @@ static inline int inlay_typed(topk)(void *const *base, const inlay_step *s,
     return 0;
 }
 
+static inline int inlay_typed(unique_same)(INLAY_T a, INLAY_T b)
+{
+    return a == b;
+}
+
+/* -1, 0 or 1. What is no number lies behind all numbers and is like another: else a slice that was
+ * found once would not be found again. */
+static inline int inlay_typed(unique_order)(INLAY_T a, INLAY_T b)
+{
+    if (a < b)
+        return -1;
+    if (a > b)
+        return 1;
+    if (a == b)
+        return 0;
+    return inlay_typed(unique_same)(b, b) - inlay_typed(unique_same)(a, a);
+}
+
 /* Slices a and b, element by element: -1, 0 or 1. */
 static inline int inlay_typed(unique_compare)(const inlay_unique_params *p,
                                               const INLAY_T *x, int32_t a,
@@ -77,12 +95,9 @@ static inline int inlay_typed(unique_compare)(const inlay_unique_params *p,
     int32_t o, i;
     for (o = 0; o < p->outer; o++) {
         for (i = 0; i < p->inner; i++) {
-            const INLAY_T u = first[i];
-            const INLAY_T v = second[i];
-            if (u < v)
-                return -1;
-            if (u > v)
-                return 1;
+            const int way = inlay_typed(unique_order)(first[i], second[i]);
+            if (way)
+                return way;
         }
         first += block;
         second += block;

@@ -164,6 +164,25 @@ static void uniques(void **state)
         -INLAY_E_SHAPE);
 }
 
+/* What is no number is one kind, behind all numbers. */
+static void unique_numbers(void **state)
+{
+    (void)state;
+    float x[] = { NAN, 1, NAN, 0, 1, -NAN }, y[3];
+    int64_t first[3], inverse[6], counts[3];
+    int32_t scratch[12];
+    const inlay_unique_params p = { 1, 6, 1, 3, 1 };
+    assert_int_equal(
+        RUN(inlay_unique_f32, &p, y, NULL, first, inverse, counts, x, scratch),
+        0);
+    assert_memory_equal(y, ((float[]){ 0, 1 }), 2 * sizeof *y);
+    assert_true(isnan(y[2]));
+    assert_memory_equal(first, ((int64_t[]){ 3, 1, 0 }), sizeof first);
+    assert_memory_equal(inverse, ((int64_t[]){ 2, 1, 2, 0, 1, 2 }),
+                        sizeof inverse);
+    assert_memory_equal(counts, ((int64_t[]){ 1, 2, 3 }), sizeof counts);
+}
+
 static void sequences(void **state)
 {
     (void)state;
@@ -271,10 +290,11 @@ static void resampling(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gathers),      cmocka_unit_test(scatters),
-        cmocka_unit_test(caches),       cmocka_unit_test(top),
-        cmocka_unit_test(uniques),      cmocka_unit_test(sequences),
-        cmocka_unit_test(contractions), cmocka_unit_test(resampling),
+        cmocka_unit_test(gathers),    cmocka_unit_test(scatters),
+        cmocka_unit_test(caches),     cmocka_unit_test(top),
+        cmocka_unit_test(uniques),    cmocka_unit_test(unique_numbers),
+        cmocka_unit_test(sequences),  cmocka_unit_test(contractions),
+        cmocka_unit_test(resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
