@@ -30,6 +30,30 @@ static Step *lower_norm(Lower *lower, Node *node,
     return step;
 }
 
+/* Scale and bias have so many elements. */
+static void check_scales(const Node *node, int64_t elements)
+{
+    for (int i = 1; i < 3; i++)
+        if (infer_count(node, i) != elements)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "input %d has %lld elements, not %lld", i,
+                      (long long)infer_count(node, i), (long long)elements);
+}
+
+static int64_t channels_of(const Node *node)
+{
+    const Shape *x = infer_shape(node, 0);
+    if (x->rank < 2)
+        return 0;
+    return x->dim[node->channels_last ? x->rank - 1 : 1];
+}
+
+void infer_instancenorm(Node *node)
+{
+    infer_same(node);
+    check_scales(node, channels_of(node));
+}
+
 void lower_instancenorm(Lower *lower, Node *node)
 {
     const Shape *s = node_shape(node, 0);
@@ -69,6 +93,14 @@ static int64_t groups_of(const Node *node, int64_t channels)
 }
 
 /* From opset 21 on, scale and bias are per channel; before, per group. */
+void infer_groupnorm(Node *node)
+{
+    const int64_t channels = channels_of(node);
+    const int64_t groups = groups_of(node, channels);
+    infer_same(node);
+    check_scales(node, node->op->since >= 21 ? channels : groups);
+}
+
 void lower_groupnorm(Lower *lower, Node *node)
 {
     const Shape *shape = node_shape(node, 0);

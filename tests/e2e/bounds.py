@@ -94,6 +94,12 @@ def short_operands():
         yield b
     for b in both('RMSNormalization', [('x', F32, [2, 8]), ('s', F32, [3])], [rows]):
         yield b
+    for wrong in (3, 9):
+        image = [('x', F32, [2, 8, 5]), ('s', F32, [8]), ('b', F32, [wrong])]
+        for b in both('InstanceNormalization', image, [('y', F32, [2, 8, 5])]):
+            yield b
+        for b in both('GroupNormalization', image, [('y', F32, [2, 8, 5])], num_groups=2):
+            yield b
     four = [('s', F32, [8]), ('b', F32, [8]), ('m', F32, [8]), ('v', F32, [8])]
     for short in range(4):
         channels = [(n, c, [3] if i == short else d) for i, (n, c, d) in enumerate(four)]
