@@ -139,6 +139,7 @@ def short_operands():
         yield b
     yield 'AffineGrid', model('AffineGrid', [('theta', F32, [1, 2, 3])], [('y', F32, [4, 2, 2, 2])], [('size', weight('size', I64, [4], [4, 1, 2, 2]))])
     yield 'AffineGrid, size as input', model('AffineGrid', [('theta', F32, [1, 2, 3]), ('size', I64, [4])], [('y', F32, [4, 2, 2, 2])])
+    yield 'Upsample without scales', model('Upsample', [('x', F32, [1, 2, 3, 4])], [('y', F32, [1, 2, 6, 8])], opset=7)
     yield 'AffineGrid, a size of floats', model('AffineGrid', [('theta', F32, [1, 2, 3]), ('size', F32, [4])], [('y', F32, [1, 1, 1, 2])])
     yield 'Loop, a scan output', loop_of_rows()
     yield 'Loop, a condition that is a float', loop_on_numbers()
