@@ -126,6 +126,7 @@ static bool lower_alone(Alone *alone, const Node *node)
         .arena = &store->scratch,
         .store = store,
         .file = root->file,
+        .producer = root->producer,
         .by_name = map_new(&store->scratch),
         .opset.at = root->opset.at,
         .opset.n = root->opset.n,
