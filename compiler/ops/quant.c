@@ -44,13 +44,22 @@ void infer_dequantize(Node *node)
     infer_input_scale(node, 1);
 }
 
+/* Elements that share a scale, 0: all along its axis. */
+static int64_t block_size(const Node *node)
+{
+    const int64_t block = node_int(node, "block_size", 0);
+    if (block < 0)
+        fail_node(node, STATUS_MALFORMED, NULL, "its block_size is %lld",
+                  (long long)block);
+    return block;
+}
+
 /* The axis that scales run along, -1: one scale for all. */
 static int scale_axis(const Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const Shape *shape = infer_shape(node, 1);
-    if (shape_count(shape) == 1 &&
-        (shape->rank == 0 || !node_int(node, "block_size", 0)))
+    if (shape_count(shape) == 1 && (shape->rank == 0 || !block_size(node)))
         return -1;
     const int64_t axis = node_int(node, "axis", 1);
     return node_axis(node, x->rank == 1 && axis == 1 ? 0 : axis, x->rank);
@@ -61,7 +70,7 @@ int cut_quantize(const Node *node, int axis, int k)
 {
     const int rank = node->in[0]->shape.rank;
     const int own = scale_axis(node);
-    const bool blocked = own >= 0 && node_int(node, "block_size", 0);
+    const bool blocked = own >= 0 && block_size(node);
     if (axis >= rank || (blocked && axis == own))
         return CUT_NEVER;
     if (k == 0 || blocked)
@@ -122,7 +131,7 @@ static inlay_quant_params geometry(const Node *node)
 {
     const Shape *x = infer_shape(node, 0);
     const int axis = scale_axis(node);
-    const int64_t block = axis < 0 ? 0 : node_int(node, "block_size", 0);
+    const int64_t block = axis < 0 ? 0 : block_size(node);
     inlay_quant_params params = {
         .outer = 1,
         .axis = 1,
@@ -364,7 +373,7 @@ Recipe *constant_dequantize(Node *node)
     if (!x->value || !scale->value || (zero && !zero->value))
         return NULL;
     const int axis = scale_axis(node);
-    const int64_t block = axis < 0 ? 0 : node_int(node, "block_size", 0);
+    const int64_t block = axis < 0 ? 0 : block_size(node);
     geometry(node); /* fails where the scales do not fit */
     check_zeros(node, scale, zero);
     Recipe *recipe = recipe_cast(g->store, x->value, DT_F32);

@@ -119,9 +119,14 @@ static bool slice_spec(const Node *node, SliceSpec *spec)
         spec->step[i] = 1;
         spec->count[i] = shape->dim[i];
     }
+    bool given[MAX_RANK] = { false };
     for (int64_t i = 0; i < lists.count; i++) {
-        const int64_t given = lists.axes ? lists.axes[i] : i;
-        const int axis = node_axis(node, given, shape->rank);
+        const int64_t one = lists.axes ? lists.axes[i] : i;
+        const int axis = node_axis(node, one, shape->rank);
+        if (given[axis])
+            fail_node(node, STATUS_MALFORMED, NULL, "axis %d is named twice",
+                      axis);
+        given[axis] = true;
         const int64_t step = lists.steps ? lists.steps[i] : 1;
         slice_axis(node, spec, axis, shape->dim[axis], lists.starts[i],
                    lists.ends[i], step);
