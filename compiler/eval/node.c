@@ -116,13 +116,10 @@ typedef struct Alone {
     Node *copy;
 } Alone;
 
-/* In the store's scratch arena. False: its operator does not take the type. */
-static bool lower_alone(Alone *alone, const Node *node)
+/* With what all nodes of the model ask their root for. */
+static Graph graph_alone(const Graph *root, Store *store)
 {
-    Store *store = node->graph->store;
-    const Graph *root = graph_root(node->graph);
-    const Family *family = family_of_target(NULL);
-    alone->graph = (Graph){
+    return (Graph){
         .arena = &store->scratch,
         .store = store,
         .file = root->file,
@@ -131,6 +128,14 @@ static bool lower_alone(Alone *alone, const Node *node)
         .opset.at = root->opset.at,
         .opset.n = root->opset.n,
     };
+}
+
+/* In the store's scratch arena. False: its operator does not take the type. */
+static bool lower_alone(Alone *alone, const Node *node)
+{
+    Store *store = node->graph->store;
+    const Family *family = family_of_target(NULL);
+    alone->graph = graph_alone(graph_root(node->graph), store);
     alone->copy = copy_node(&alone->graph, node);
     widen(store, alone->copy);
     if (!takes_type(alone->copy))

@@ -106,7 +106,8 @@ static void attribute_scales(const Node *node, ResizeSpec *r, int64_t *count)
     const float *given = node_floats(node, "scales", count);
     if (!given)
         fail_node(node, STATUS_MALFORMED, NULL, "has no scales");
-    double *scale = NEW_ARRAY(node->graph->arena, double, *count + 1);
+    Arena *arena = node->graph->arena;
+    double *scale = NEW_ARRAY(arena, double, *count + 1);
     for (int64_t i = 0; i < *count; i++)
         scale[i] = (double)given[i];
     r->scale = scale;
