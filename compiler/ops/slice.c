@@ -78,6 +78,8 @@ static void read_lists(const Node *node, SliceLists *lists, int64_t *length)
         lists->starts = node_ints(node, "starts", &length[0]);
         lists->ends = node_ints(node, "ends", &length[1]);
         lists->axes = node_ints(node, "axes", &length[2]);
+        if (!lists->starts || !lists->ends)
+            fail_node(node, STATUS_MALFORMED, NULL, "has no starts or no ends");
     } else {
         lists->starts = infer_ints(node, 1, &length[0]);
         lists->ends = infer_ints(node, 2, &length[1]);
