@@ -20,6 +20,7 @@
 #include "prove/impose.h"
 #include "prove/reach.h"
 #include "prove/schedules.h"
+#include "schedule/options.h"
 
 static const json_t *parse(Compile *compile, const char *path)
 {
@@ -90,6 +91,7 @@ static void take_options(const Claim *claim, Options *taken)
     taken->state = claim->state;
     taken->stream = claim->stream;
     taken->preprocess = claim->preprocess;
+    taken->optimize = claim->winograd ? PLAN_SPEED : PLAN_RAM;
     taken->hash_model = claim->model_sha256 != NULL;
 }
 

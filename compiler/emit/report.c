@@ -28,6 +28,16 @@ static void put_weights(Text *text, const Program *program)
     text_put(text, "\n");
 }
 
+/* Those of fewer bits in the file. */
+static void put_widened(Text *text, const Graph *graph)
+{
+    if (graph->widened)
+        text_print(text,
+                   "%-9s %d of fewer than 8 bits are bytes for the products "
+                   "of integers: %" PRId64 " more\n",
+                   "", graph->widened, graph->widened_bytes);
+}
+
 /* Weights that come through windows. */
 static void put_stream(Text *text, const StreamUse *use)
 {
@@ -124,6 +134,7 @@ static void head(Text *text, const Program *program, const char *name)
     text_print(text, "steps     %zu, %" PRId64 " multiply-accumulates\n",
                program->step.n, macs);
     put_weights(text, program);
+    put_widened(text, program->graph);
     put_stream(text, &program->stream);
     put_coded(text, program);
     put_arena(text, plan);

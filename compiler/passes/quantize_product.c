@@ -78,9 +78,21 @@ bool product_bias(const Build *build, Product *product, Tensor *bias, int64_t n)
     return steps != NULL;
 }
 
+/* The report tells of weights that are wider than in the file. */
+static void count_widened(const Build *build, const Weights *weights)
+{
+    Graph *root = graph_root(build->graph);
+    if (!weights->packed)
+        return;
+    const int64_t more = tensor_bytes(weights->bytes) - weights->packed;
+    root->widened++;
+    root->widened_bytes = i64_add(root->widened_bytes, more);
+}
+
 static Node *insert_product(const Build *build, const char *domain,
                             const char *op, const Product *product, Shape shape)
 {
+    count_widened(build, &product->w);
     return quanta_insert(build->graph, build->end, domain, op, product->n_in,
                          product->in, build->end->out[0]->dtype, shape);
 }

@@ -60,12 +60,51 @@ static bool scales_along(const Node *source, int axis)
     return along == -1 || along == axis;
 }
 
+/* Small numbers along an axis of bytes, or one for all, less than 0: they are to be taken off. */
+static Recipe *taken_off(Graph *graph, const Recipe *bytes,
+                         const Tensor *tensor, int axis)
+{
+    int64_t count;
+    const double *v = tensor_doubles(graph, tensor, &count);
+    float *less = NEW_ARRAY(graph->arena, float, (size_t)count);
+    for (int64_t i = 0; i < count; i++)
+        less[i] = -(float)v[i];
+    if (count == 1)
+        return recipe_number(graph->store, *less);
+    return recipe_along(graph->store, recipe_rank(bytes), axis, count, less);
+}
+
+/* Constants of four or two bits as int8 without zero points, which fit it. */
+static void widen(Graph *graph, int axis, Weights *weights)
+{
+    Store *store = graph->store;
+    const Tensor *zero = weights->zero;
+    Recipe *wide = weights->bytes->value;
+    if (!quanta_is_zero(graph, zero)) {
+        wide = recipe_cast(store, wide, DT_F32);
+        wide = recipe_add(store, wide, taken_off(graph, wide, zero, axis));
+    }
+    weights->packed = tensor_bytes(weights->bytes);
+    weights->bytes =
+        graph_add_constant(graph, NULL, recipe_cast(store, wide, DT_I8));
+    weights->zero = NULL;
+}
+
+/* Bytes, or constants that become such: where flash is the smaller worry. */
+static bool are_bytes(Graph *graph, const Tensor *tensor)
+{
+    const uint64_t type = DTYPE_BIT(tensor->dtype);
+    if (type & T_PACKED)
+        return tensor->value && graph_root(graph)->buys_time;
+    return type & T_Q8;
+}
+
 bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights)
 {
     const int64_t *perm;
     const Tensor *before = before_turn(tensor, &perm);
     const Node *source = quanta_source(before);
-    if (!source || !(DTYPE_BIT(source->in[0]->dtype) & T_Q8))
+    if (!source || !are_bytes(graph, source->in[0]))
         return false;
     Tensor *bytes = source->in[0];
     Tensor *scale = source->in[1];
@@ -79,6 +118,9 @@ bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights)
     weights->bytes = bytes;
     weights->scale = scale;
     weights->zero = zero;
+    weights->packed = 0;
+    if (DTYPE_BIT(bytes->dtype) & T_PACKED)
+        widen(graph, axis, weights);
     return true;
 }
 

@@ -8,6 +8,7 @@
 /* Bytes with one scale for all, or one for each place of an axis. */
 typedef struct Weights {
     Tensor *bytes, *scale, *zero; /* zero NULL: 0 */
+    int64_t packed; /* bytes that the file has of them; 0: as many */
 } Weights;
 
 /* The factor that tensor is, its scales along `axis` if there are several; false: it has others. */

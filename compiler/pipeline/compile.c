@@ -24,13 +24,6 @@
 #include "pipeline/write.h"
 #include "prove/check.h"
 
-/* It buys time with weights and scratch: not where those have a limit. */
-static bool buys_time(const Options *options)
-{
-    return (PlanGoal)options->optimize == PLAN_SPEED && !options->max_arena &&
-           !options->max_weights && !options->window && !options->code_weights;
-}
-
 /* Where weights are streamed: what steps read through windows. */
 static void fetch(Compile *compile)
 {
@@ -54,7 +47,7 @@ static void lower(Compile *compile)
     const LowerOptions lower_options = {
         .family = family_of_target(options->target),
         .narrow = !options->weights_type,
-        .for_speed = buys_time(options),
+        .for_speed = rewrite_buys_time(options),
         .any_rows = compile->lengths || compile->apart,
         .window = streamed ? *options->window : 0,
     };

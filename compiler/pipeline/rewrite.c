@@ -22,6 +22,12 @@ static bool goes_layer_by_layer(const Options *options)
     return (PlanGoal)options->optimize == PLAN_SPEED && !options->max_arena;
 }
 
+bool rewrite_buys_time(const Options *options)
+{
+    return goes_layer_by_layer(options) && !options->max_weights &&
+           !options->window && !options->code_weights;
+}
+
 const char *const *rewrite_without(const Compile *compile)
 {
     const Options *options = compile->options;
@@ -60,6 +66,7 @@ void rewrite_graph(Compile *compile)
     int count;
     const PassRow *pass = pass_rows(&count);
     const char *const *without = rewrite_without(compile);
+    compile->graph->buys_time = rewrite_buys_time(compile->options);
     settle_inputs(compile);
     preprocess_inputs(compile);
     for (; count--; pass++) {

@@ -5,6 +5,7 @@ rarely; no step computes in float but for those that are named.
 
     islands.py --inlay INLAY"""
 import argparse
+import math
 import os
 import random
 import re
@@ -69,6 +70,18 @@ class Island:
               self.const(kind, sizes, form, [0 if kind == I8 else 128] * scales)]
         attrs = {} if channel is None else {'axis': channel}
         return self.node('DequantizeLinear', self.const(kind, dims, form, values), *by, **attrs)
+
+    def few_bits(self, kind, *dims, zeros=(0,), channel=None):
+        """The same of four bits."""
+        bits = [self.r.randint(0, 15) for _ in range(math.prod(dims))]
+        n = 1 if channel is None else dims[channel]
+        sizes = [] if channel is None else [n]
+        self.opset = 21
+        zero = onnx.pack_bits([zeros[i % len(zeros)] & 15 for i in range(n)], 4)
+        names = [self.name('c'), self.const(F, sizes, 'f', [self.r.uniform(.02, .04) for _ in range(n)]), self.name('c')]
+        self.weights += [onnx.make_tensor(names[0], onnx.CODES[kind], dims, onnx.pack_bits(bits, 4)),
+                         onnx.make_tensor(names[2], onnx.CODES[kind], sizes, zero)]
+        return self.node('DequantizeLinear', *names, **({} if channel is None else {'axis': channel}))
 
     def floats(self, *dims, low=-1.0, high=1.0):
         count = 1
@@ -327,6 +340,18 @@ def biases(m):
     return [2, 3, 10], m.q(m.node('Add', m.floats(1, 7), m.node('MatMul', y, m.w(6, 7))), .1)
 
 
+def weights_of_four_bits(m):
+    """Convolutions, one of channels by themselves, and products, zero points anywhere."""
+    w = m.few_bits('int4', 6, 4, 3, 3, channel=0)
+    y = m.q(m.node('Conv', m.q('x'), w, m.floats(6), kernel_shape=[3, 3], pads=[1] * 4))
+    w = m.few_bits('uint4', 6, 1, 3, 3, zeros=[8])
+    y = m.q(m.node('Relu', m.node('Conv', y, w, kernel_shape=[3, 3], pads=[1] * 4, group=6)), .1)
+    y = m.q(m.node('ConvTranspose', y, m.few_bits('uint4', 6, 4, 2, 2, zeros=[7]), kernel_shape=[2, 2], strides=[2, 2]), .2)
+    y = m.q(m.node('MatMul', m.node('Transpose', y, perm=[0, 2, 3, 1]), m.few_bits('uint4', 4, 8, zeros=[0, 15, 7, 3], channel=1)), .3)
+    w = m.few_bits('int4', 5, 8, zeros=[-8, 3, 7], channel=0)
+    return IMAGE, m.q(m.node('Gemm', m.node('Reshape', y, m.ints(-1, 8)), w, m.floats(5), transB=1), .5)
+
+
 def float_results(m):
     """Products that are not quantized: integers all the same."""
     x = m.q('x')
@@ -368,7 +393,7 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
@@ -378,6 +403,8 @@ FLOAT = re.compile('_f32|^deconv_')
 NO_TABLES = (conv_relu, conv_clip, conv_bounds, signs)
 # Kernels that take images as a whole, where others go row by row.
 WHOLE = {whole_pool: 'qavgpool', permuted: 'gather'}
+# Where flash is the larger worry, weights of four bits stay as they are, and their products are floats.
+FLAGS = {weights_of_four_bits: ['--optimize=speed']}
 
 
 def answer(inlay, work, model, x, *flags):
@@ -388,9 +415,9 @@ def answer(inlay, work, model, x, *flags):
     return onnx.values(onnx.read_tensor(os.path.join(out, 'output_0.pb')))
 
 
-def steps_of(inlay, work, model):
+def steps_of(inlay, work, model, flags):
     out = os.path.join(work, 'made')
-    status, text = host.run([inlay, 'compile', model, '-o', out, '--name', 'm'])
+    status, text = host.run([inlay, 'compile', model, '-o', out, '--name', 'm', *flags])
     if status:
         raise AssertionError(text)
     facts = host.manifest(out, 'm')
@@ -399,6 +426,12 @@ def steps_of(inlay, work, model):
     integers = any(s['kernel'].startswith(('q', 'table')) and not s['kernel'].startswith(BETWEEN) for s in steps)
     assert not integers or floats_of(steps) <= listed <= floats_of(steps) | MOVES, 'listed as float: %s' % listed
     return steps
+
+
+def says_widened(inlay, model, flags):
+    """Does the report say that five constants are wider than in the file, and by how much?"""
+    _, text = host.run([inlay, 'analyze', model, *flags])
+    return re.search(r'^ +5 of fewer than 8 bits are bytes for the products of integers: 219 more$', text, re.M)
 
 
 def floats_of(steps):
@@ -418,7 +451,8 @@ def check(inlay, case, floats, kind, seed):
             f.write(m.model(dims, y))
         with open(x, 'wb') as f:
             f.write(onnx.make_tensor('x', F, dims, struct.pack('<%df' % count, *(m.r.uniform(-5, 5) for _ in range(count)))))
-        got, want = answer(inlay, work, model, x), answer(inlay, work, model, x, '--without=quantize')
+        flags = FLAGS.get(case, [])
+        got, want = answer(inlay, work, model, x, *flags), answer(inlay, work, model, x, '--without=quantize')
         assert len(got) == len(want) and len(set(want)) > 2, 'the model says nothing'
         levels = sorted(set(want))
         step = min(b - a for a, b in zip(levels, levels[1:]))
@@ -426,11 +460,14 @@ def check(inlay, case, floats, kind, seed):
         assert far < 1.01 * step, 'differs by %.2f steps' % (far / step)
         off = sum(abs(a - b) > step / 2 for a, b in zip(got, want))
         assert off * 50 <= len(got), '%d of %d numbers are one step away' % (off, len(got))
-        steps = steps_of(inlay, work, model)
+        steps = steps_of(inlay, work, model, flags)
         assert floats_of(steps) == set(floats), 'float: %s' % floats_of(steps)
         assert not any(s['kernel'] == WHOLE.get(case) for s in steps), 'the image stays whole'
         assert case is not paddings or not any(s['op'] == 'Pad' for s in steps), 'a padding is a step'
         assert case is not scores or all(s['units'] > 1 for s in steps if s['kernel'] == 'qmatmul'), 'scores stay whole'
+        if case is weights_of_four_bits:
+            assert says_widened(inlay, model, flags), 'the report says nothing'
+            assert not says_widened(inlay, model, []), 'weights are wider than in the file'
         assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip, or codes of the other sign, are a step'
 
 
