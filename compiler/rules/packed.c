@@ -35,6 +35,7 @@ static int32_t common_uses(const Step *step, int32_t channels)
     const bool is_volume = p->kd > 1 || p->id > 1 || p->od > 1 || p->pd;
     int32_t uses = p->minus ? INLAY_QUSE_SIGNED : INLAY_QUSE_UNSIGNED;
     uses |= when(p->flip != p->minus, INLAY_QUSE_SHIFTED);
+    uses |= when(p->minus && p->out == INLAY_QOUT_U8, INLAY_QUSE_SHIFTED);
     uses |= when(has_more(step, p), INLAY_QUSE_MORE);
     uses |= when(p->hi - p->lo != UINT8_MAX, INLAY_QUSE_CLIPS);
     uses |= when(channels % 4, INLAY_QUSE_REST);

@@ -59,7 +59,7 @@ typedef struct inlay_qthree {
 #define INLAY_Q3_PUT2 INLAY_Q3_PUT("%[b]", ", %[next], lsl #1]")
 #define INLAY_Q3_PUT3 INLAY_Q3_PUT("%[b], ror #8", ", %[last]]")
 #define INLAY_Q3_PUT0 INLAY_Q3_PUT("%[c]", "], #4")
-#define INLAY_Q3_JOIN INLAY_Q3_LOWER INLAY_Q3_UPPER INLAY_Q3_FLIP
+#define INLAY_Q3_JOIN INLAY_Q3_LOWER INLAY_Q3_UPPER
 #define INLAY_Q3_TAKEN INLAY_Q3_PUT1 INLAY_Q3_PUT2 INLAY_Q3_PUT3 INLAY_Q3_PUT0
 
 /* Where the words of the next row belong. */
@@ -68,11 +68,17 @@ INLAY_INLINE uint32_t *inlay_qthree_two(uint32_t a, uint32_t b, uint32_t mask,
 {
     const ptrdiff_t bytes = 4 * next;
     uint32_t c;
-    __asm__ volatile(
-        INLAY_Q3_JOIN INLAY_Q3_TAKEN
-        : INLAY_QIO2(a, b), INLAY_QTEMP(c), INLAY_QIO(to)
-        : [mask] "r"(mask), [next] "r"(bytes), [last] "r"(3 * bytes)
-        : "memory");
+    if (INLAY_QUSES(INLAY_QUSE_SHIFTED))
+        __asm__ volatile(
+            INLAY_Q3_JOIN INLAY_Q3_FLIP INLAY_Q3_TAKEN
+            : INLAY_QIO2(a, b), INLAY_QTEMP(c), INLAY_QIO(to)
+            : [mask] "r"(mask), [next] "r"(bytes), [last] "r"(3 * bytes)
+            : "memory");
+    else
+        __asm__ volatile(INLAY_Q3_JOIN INLAY_Q3_TAKEN
+                         : INLAY_QIO2(a, b), INLAY_QTEMP(c), INLAY_QIO(to)
+                         : [next] "r"(bytes), [last] "r"(3 * bytes)
+                         : "memory");
     return to;
 }
 
@@ -279,13 +285,19 @@ INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
 #define INLAY_Q3_ROUND1 INLAY_Q3_FLOAT1 "vcvtr.s32.f32 s1, s1\n"
 #define INLAY_Q3_ROUNDS "vmov s0, s1, r2, r3\n" INLAY_Q3_ROUND INLAY_Q3_ROUND1
 #define INLAY_Q3_TAKE "vmov r2, r3, s0, s1\nvmov r4, r5, s5, s6\n"
-#define INLAY_Q3_BYTE "qadd r2, r2, r4\nssat r2, #8, r2\neor r2, r2, r5\n"
-#define INLAY_Q3_BYTE1 "qadd r3, r3, r4\nssat r3, #8, r3\neor r3, r3, r5\n"
-#define INLAY_Q3_BYTES INLAY_Q3_TAKE INLAY_Q3_BYTE INLAY_Q3_BYTE1
+#define INLAY_Q3_NEAREST "qadd r2, r2, r4\nssat r2, #8, r2\n"
+#define INLAY_Q3_NEAREST1 "qadd r3, r3, r4\nssat r3, #8, r3\n"
+#define INLAY_Q3_FLIPPED(sum) "eor " sum ", " sum ", r5\n"
+#define INLAY_Q3_SIGNED(sum) ""
+#define INLAY_Q3_BYTE(flip) INLAY_Q3_NEAREST flip("r2")
+#define INLAY_Q3_BYTE1(flip) INLAY_Q3_NEAREST1 flip("r3")
+#define INLAY_Q3_BOTH_BYTES(flip) INLAY_Q3_BYTE(flip) INLAY_Q3_BYTE1(flip)
+#define INLAY_Q3_BYTES(flip) INLAY_Q3_TAKE INLAY_Q3_BOTH_BYTES(flip)
 #define INLAY_Q3_BYTE0 "vmov r4, r5, s7, s8\nstrb r2, [%[y]]\n"
 #define INLAY_Q3_BYTES1 "strb r3, [%[y], r4]\nadd %[y], %[y], r4, lsl #1\n"
 #define INLAY_Q3_STORE INLAY_Q3_BYTE0 INLAY_Q3_BYTES1
-#define INLAY_Q3_RESULTS INLAY_Q3_ROUNDS INLAY_Q3_BYTES INLAY_Q3_STORE
+#define INLAY_Q3_MADE(flip) INLAY_Q3_ROUNDS INLAY_Q3_BYTES(flip)
+#define INLAY_Q3_RESULTS(flip) INLAY_Q3_MADE(flip) INLAY_Q3_STORE
 
 /* A channel after the other: s9: bytes from a record's first weight to that of the first row, s10:
  * the record, s11: the last one's end. s12: bytes of numbers, s13: is there a pixel more, s14, s15:
@@ -302,13 +314,17 @@ INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
 /* Pairs of pixels up to their end, then one if there is. */
 #define INLAY_Q3_ENTER "cmp %[x], r5\nbeq 3f\n2:\nvmov r2, r3, s3, s4\n"
 #define INLAY_Q3_AGAIN "cmp %[x], r5\nbne 2b\n3:\n"
-#define INLAY_Q3_WALK(sums) INLAY_Q3_ENTER sums INLAY_Q3_RESULTS INLAY_Q3_AGAIN
+#define INLAY_Q3_MAKE(sums, flip) sums INLAY_Q3_RESULTS(flip)
+#define INLAY_Q3_WALK(pair) INLAY_Q3_ENTER pair INLAY_Q3_AGAIN
 #define INLAY_Q3_IF "vmov r4, s13\ncmp r4, #0\nbeq 4f\nvmov r2, s3\n"
 #define INLAY_Q3_SUM INLAY_Q3_IF INLAY_Q3_ONE "vmov s0, r2\n"
 #define INLAY_Q3_TAIL INLAY_Q3_SUM INLAY_Q3_ROUND INLAY_Q3_TAKE
-#define INLAY_Q3_REST INLAY_Q3_TAIL INLAY_Q3_BYTE "strb r2, [%[y]]\n4:\n"
-#define INLAY_Q3_PIXELS(sums) INLAY_Q3_BEGIN INLAY_Q3_WALK(sums) INLAY_Q3_REST
-#define INLAY_Q3_ALL(sums) INLAY_Q3_PIXELS(sums) INLAY_Q3_NEXT_X INLAY_Q3_UNTIL
+#define INLAY_Q3_PUT_LAST "strb r2, [%[y]]\n4:\n"
+#define INLAY_Q3_REST(flip) INLAY_Q3_TAIL INLAY_Q3_BYTE(flip) INLAY_Q3_PUT_LAST
+#define INLAY_Q3_PAIRS_OF(pair) INLAY_Q3_BEGIN INLAY_Q3_WALK(pair)
+#define INLAY_Q3_PIXELS(pair, rest) INLAY_Q3_PAIRS_OF(pair) rest INLAY_Q3_NEXT_X
+#define INLAY_Q3_BY(pair, rest) INLAY_Q3_PIXELS(pair, rest) INLAY_Q3_UNTIL
+#define INLAY_Q3_ALL(s, f) INLAY_Q3_BY(INLAY_Q3_MAKE(s, f), INLAY_Q3_REST(f))
 #define INLAY_Q3_CORE "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11"
 #define INLAY_Q3_SINGLES "r12", "lr", "s0", "s1", "s2", "s3", "s4", "s8"
 #define INLAY_Q3_WALKED [x] "+r"(x), [y] "+r"(y), "+t"(record)
@@ -316,6 +332,12 @@ INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
 #define INLAY_Q3_PLACES "t"(first), "t"(last), "t"(x_first), "t"(y_first)
 #define INLAY_Q3_SET INLAY_Q3_BYTES_OF, INLAY_Q3_PLACES
 #define INLAY_Q3_LOST INLAY_Q3_CORE, INLAY_Q3_SINGLES, "cc", "memory"
+
+/* At a stride of one, of two; bytes that are flipped, and those that are not. */
+#define INLAY_Q3_NEAR_SIGNED INLAY_Q3_ALL(INLAY_Q3_NEAR, INLAY_Q3_SIGNED)
+#define INLAY_Q3_NEAR_FLIPPED INLAY_Q3_ALL(INLAY_Q3_NEAR, INLAY_Q3_FLIPPED)
+#define INLAY_Q3_FAR_SIGNED INLAY_Q3_ALL(INLAY_Q3_FAR, INLAY_Q3_SIGNED)
+#define INLAY_Q3_FAR_FLIPPED INLAY_Q3_ALL(INLAY_Q3_FAR, INLAY_Q3_FLIPPED)
 
 /* A row of y, four channels; from: the weight for the first row of numbers. */
 INLAY_INLINE void inlay_qthree_four(const inlay_qthree *three, int32_t from,
@@ -333,13 +355,17 @@ INLAY_INLINE void inlay_qthree_four(const inlay_qthree *three, int32_t from,
     register int32_t odd __asm__("s13") = r->odd;
     register ptrdiff_t x_first __asm__("s14") = r->x_first;
     register ptrdiff_t y_first __asm__("s15") = r->y_first;
-    if (far)
-        __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_FAR)
-                         : INLAY_Q3_WALKED:INLAY_Q3_SET
+    if (far && INLAY_QUSES(INLAY_QUSE_SHIFTED))
+        __asm__ volatile(INLAY_Q3_FAR_FLIPPED:INLAY_Q3_WALKED:INLAY_Q3_SET
+                         : INLAY_Q3_LOST);
+    else if (far)
+        __asm__ volatile(INLAY_Q3_FAR_SIGNED:INLAY_Q3_WALKED:INLAY_Q3_SET
+                         : INLAY_Q3_LOST);
+    else if (INLAY_QUSES(INLAY_QUSE_SHIFTED))
+        __asm__ volatile(INLAY_Q3_NEAR_FLIPPED:INLAY_Q3_WALKED:INLAY_Q3_SET
                          : INLAY_Q3_LOST);
     else
-        __asm__ volatile(INLAY_Q3_ALL(INLAY_Q3_NEAR)
-                         : INLAY_Q3_WALKED:INLAY_Q3_SET
+        __asm__ volatile(INLAY_Q3_NEAR_SIGNED:INLAY_Q3_WALKED:INLAY_Q3_SET
                          : INLAY_Q3_LOST);
 }
 

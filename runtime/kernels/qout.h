@@ -19,8 +19,9 @@ enum {
     INLAY_QUSE_REST = 4,      /* channels beyond whole fours */
     INLAY_QUSE_SIGNED = 8,    /* numbers with a sign: 128 less than the byte */
     INLAY_QUSE_UNSIGNED = 16, /* numbers without */
-    INLAY_QUSE_SHIFTED = 32,  /* bytes that are not their numbers */
-    INLAY_QUSE_VOLUMES = 64,  /* images of several planes */
+    /* bytes that are not their numbers; results without a sign of numbers with one */
+    INLAY_QUSE_SHIFTED = 32,
+    INLAY_QUSE_VOLUMES = 64, /* images of several planes */
     /* of qconv_packed: how weights lie, several groups */
     INLAY_QUSE_FOURS = 128,
     INLAY_QUSE_HALVES = 256,
