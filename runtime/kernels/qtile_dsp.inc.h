@@ -232,8 +232,9 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 #if defined __ARM_FP && (__ARM_FP & 4)
 /* Four channels after four, from what their sums begin with to their bytes. s8: start, s9: the
  * words' begin, s10: bytes to skip of the first turn, s11: the words' end, s12: scale, s13: bytes
- * to the next four's, s14: the zero point, s15: flips, s16: y, s17: from the first pixel's to the
- * second's, s18: the end of start. s0 to s3: sums on their way, s4 to s7: their scales. */
+ * to the next four's, s14: the zero point of bytes without a sign, s15: flips of these, s16: y,
+ * s17: from the first pixel's to the second's, s18: the end of start. s0 to s3: sums on their way,
+ * s4 to s7: their scales. */
 #define INLAY_QG_AT "vmov %[u], %[from], s8, s9\n"
 #define INLAY_QG_START "ldrd %[a0], %[x], [%[u]], #8\n"
 #define INLAY_QG_START1 "ldrd %[a1], %[y], [%[u]], #8\nvmov s8, %[u]\n"
@@ -278,9 +279,19 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 #define INLAY_QG_SUMS_A INLAY_QG_OUT_A INLAY_QG_ROUNDS INLAY_QG_IN_A
 #define INLAY_QG_SUMS_B INLAY_QG_OUT_B INLAY_QG_ROUNDS INLAY_QG_IN_B
 
-/* Four bytes as one word. u: the zero point, v: flips. */
+/* Four bytes as one word. u: what is added to be within [0, 255], nothing behind most
+ * rectifications; v: flips. */
 #define INLAY_QG_ADD(a) "qadd %[" a "], %[" a "], %[u]\n"
-#define INLAY_QG_NEAR(a) INLAY_QG_ADD(a) "ssat %[" a "], #8, %[" a "]\n"
+#define INLAY_QG_ADD_A0 INLAY_QG_ADD("a0") INLAY_QG_ADD("s0")
+#define INLAY_QG_ADD_A1 INLAY_QG_ADD("a1") INLAY_QG_ADD("s1")
+#define INLAY_QG_ADD_B0 INLAY_QG_ADD("b0") INLAY_QG_ADD("t0")
+#define INLAY_QG_ADD_B1 INLAY_QG_ADD("b1") INLAY_QG_ADD("t1")
+#define INLAY_QG_ADD_A INLAY_QG_ADD_A0 INLAY_QG_ADD_A1
+#define INLAY_QG_ADD_B INLAY_QG_ADD_B0 INLAY_QG_ADD_B1
+#define INLAY_QG_IF "vmov %[u], %[v], s14, s15\ncmp %[u], #0\nbeq 3f\n"
+#define INLAY_QG_ZERO INLAY_QG_IF INLAY_QG_ADD_A "3:\n"
+#define INLAY_QG_ZEROS INLAY_QG_IF INLAY_QG_ADD_A INLAY_QG_ADD_B "3:\n"
+#define INLAY_QG_NEAR(a) "usat %[" a "], #8, %[" a "]\n"
 #define INLAY_QG_NEAR_A0 INLAY_QG_NEAR("a0") INLAY_QG_NEAR("s0")
 #define INLAY_QG_NEAR_A1 INLAY_QG_NEAR("a1") INLAY_QG_NEAR("s1")
 #define INLAY_QG_NEAR_B0 INLAY_QG_NEAR("b0") INLAY_QG_NEAR("t0")
@@ -293,7 +304,6 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 #define INLAY_QG_WORD_B INLAY_QG_JOIN_B INLAY_QG_FLIP_B
 #define INLAY_QG_BYTES_A INLAY_QG_NEAR_A0 INLAY_QG_NEAR_A1 INLAY_QG_WORD_A
 #define INLAY_QG_BYTES_B INLAY_QG_NEAR_B0 INLAY_QG_NEAR_B1 INLAY_QG_WORD_B
-#define INLAY_QG_ZERO "vmov %[u], %[v], s14, s15\n"
 #define INLAY_QG_PLACE "vmov %[x], %[y], s16, s17\n"
 #define INLAY_QG_PUT "str %[a0], [%[x]], #4\nvmov s16, %[x]\n"
 #define INLAY_QG_NEXT "vmov %[u], s8\nvmov %[v], s18\ncmp %[u], %[v]\nbne 1b\n"
@@ -303,7 +313,7 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
 #define INLAY_QG_END1 INLAY_QG_SCALES INLAY_QG_SUMS_A INLAY_QG_ZERO
 #define INLAY_QG_SINGLE INLAY_QG_END1 INLAY_QG_BYTES_A INLAY_QG_PLACE
 #define INLAY_QG_END2 INLAY_QG_SCALES INLAY_QG_SUMS_A INLAY_QG_SUMS_B
-#define INLAY_QG_WORDS INLAY_QG_ZERO INLAY_QG_BYTES_A INLAY_QG_BYTES_B
+#define INLAY_QG_WORDS INLAY_QG_ZEROS INLAY_QG_BYTES_A INLAY_QG_BYTES_B
 #define INLAY_QG_PUT2 INLAY_QG_PLACE "str %[b0], [%[x], %[y]]\n"
 #define INLAY_QG_PAIR INLAY_QG_END2 INLAY_QG_WORDS INLAY_QG_PUT2
 #define INLAY_QG_MADE2 INLAY_QG_MADE INLAY_QG_B
@@ -386,8 +396,8 @@ INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t,
     groups.last = t->bias + whole;
     groups.scale = result->scale;
     groups.step = result->each ? 16 : 0;
-    groups.zero = as.zero;
-    groups.flips = as.flips;
+    groups.zero = as.zero + 128;
+    groups.flips = as.flips ^ UINT32_C(0x80808080);
     groups.y = (uint8_t *)to->y[0];
     groups.next = two ? (uint8_t *)to->y[1] - groups.y : 0;
     if (!result->each) {

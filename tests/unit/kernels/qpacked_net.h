@@ -162,7 +162,7 @@ static inline void set_numbers(Net *n)
     p->hi = p->out == INLAY_QOUT_I8 ? 127 : 255;
     if (rnd(3) == 0)
         p->lo += (int32_t)rnd(100);
-    p->zy = p->lo + (int32_t)rnd(100);
+    p->zy = p->lo + (rnd(3) ? (int32_t)rnd(100) : 0);
     p->width = rnd(2) ? 16 : 4;
     p->gather = 1 + (int32_t)rnd(rnd(2) ? INLAY_QPIXELS : 24);
     if (n->depthwise)
