@@ -31,6 +31,8 @@ typedef struct inlay_qspot {
 /* What makes numbers with signs of x's bytes. */
 static inline uint32_t inlay_qmask(const inlay_qtile *t)
 {
+    if (!INLAY_QUSES(INLAY_QUSE_SHIFTED))
+        return 0;
     return (uint32_t)(t->flip ^ 128) * UINT32_C(0x01010101);
 }
 

@@ -40,6 +40,13 @@ static inline int inlay_mve_eights_has(const inlay_mve_eights *of, int32_t r)
     return plane >= 0 && plane < of->params->id && r >= 0 && r < of->params->ih;
 }
 
+/* Eight bytes with their sign. */
+INLAY_INLINE uint16x8_t inlay_mve_eights_at(const uint8_t *x, uint16x8_t flip)
+{
+    const uint16x8_t v = vldrbq_u16(x);
+    return INLAY_QUSES(INLAY_QUSE_SHIFTED) ? veorq_u16(v, flip) : v;
+}
+
 /* A row, from the first column inside x on; NULL: there is none. */
 INLAY_APART void inlay_mve_eights_lay(const inlay_mve_eights *of,
                                       const uint8_t *x, uint8_t *to)
@@ -56,7 +63,7 @@ INLAY_APART void inlay_mve_eights_lay(const inlay_mve_eights *of,
     for (i = before; i > 0; i--, to += INLAY_QDEEP_LANES)
         vstrbq_u16(to, zero);
     for (i = inside; i > 0; i--, to += INLAY_QDEEP_LANES, x += pix)
-        vstrbq_u16(to, veorq_u16(vldrbq_u16(x), flip));
+        vstrbq_u16(to, inlay_mve_eights_at(x, flip));
     for (i = behind; i > 0; i--, to += INLAY_QDEEP_LANES)
         vstrbq_u16(to, zero);
 }
@@ -104,7 +111,7 @@ INLAY_APART void inlay_mve_eights_window(const inlay_mve_eights *of,
             continue;
         x += channel;
         for (i = inside; i > 0; i--, to += INLAY_QDEEP_LANES, x += pix)
-            vstrbq_u16(to, veorq_u16(vldrbq_u16(x), flip));
+            vstrbq_u16(to, inlay_mve_eights_at(x, flip));
     }
 }
 

@@ -67,10 +67,11 @@ static inline void inlay_qplanes_fill(const inlay_qplanes *planes)
 {
     const uint32_t half = (uint32_t)planes->job->of.zero & 0xffff;
     const uint32_t zero = half << 16 | half;
+    const uint32_t some[4] = { zero, zero, zero, zero };
     unsigned char *to = (unsigned char *)planes->x;
     unsigned char *const end = (unsigned char *)(planes->x + 4 * planes->plane);
-    for (; to < end; to += sizeof zero)
-        memcpy(to, &zero, sizeof zero);
+    for (; to < end; to += sizeof some) /* planes are of pairs of halves */
+        memcpy(to, some, sizeof some);
 }
 
 /* Fewer than four channels. */
