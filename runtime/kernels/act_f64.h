@@ -10,6 +10,11 @@ static inline double inlay_gelu_of_f64(double x)
     return 0.5 * x * (1 + erf(x * 0.70710678118654752));
 }
 
+static inline double inlay_one_and_exp_f64(double x)
+{
+    return 1 + exp(x);
+}
+
 #define INLAY_T double
 #define INLAY_N(name) inlay_##name##_f64
 #define INLAY_C(number) number

@@ -75,6 +75,11 @@ static inline float inlay_exp_f(float x)
     return inlay_float(inlay_bits((1.0f + inlay_expm1_poly(r)) * a * b) | nan);
 }
 
+static inline float inlay_one_and_exp_f32(float x)
+{
+    return 1 + inlay_exp_f(x);
+}
+
 /* e^x - 1, exact near zero. */
 static inline float inlay_expm1_f(float x)
 {

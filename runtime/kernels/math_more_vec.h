@@ -7,8 +7,6 @@
 #include "kernels/libm.h"
 #include "kernels/math_vec.h"
 #if INLAY_VL > 1
-/* Bits of floats that are no numbers overflow, so that sums of bits have no sign. */
-typedef INLAY_V(word) inlay_vw;
 
 /* ---- log ---- */
 

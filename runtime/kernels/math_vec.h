@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
- * The functions of math_f32.h for vectors of the machine's width, INLAY_VL > 1 floats: the same
- * polynomials with fused multiply-add, the same errors. NaN stays NaN. */
+ * The functions of math_f32.h for vectors of the machine's width, INLAY_VL > 1 floats, with fused
+ * multiply-add and without selections: the same bounds of errors. NaN stays NaN. */
 #ifndef INLAY_MATH_VEC_H
 #define INLAY_MATH_VEC_H
 
@@ -10,6 +10,8 @@
 
 typedef INLAY_V(f) inlay_vf;
 typedef INLAY_V(i) inlay_vi;
+/* Bits of floats that are no numbers overflow, so that sums of bits have no sign. */
+typedef INLAY_V(word) inlay_vw;
 
 INLAY_INLINE inlay_vf inlay_all(float v)
 {
@@ -51,106 +53,141 @@ INLAY_INLINE inlay_vf inlay_expm1_poly_v(inlay_vf r)
     return INLAY_V(fma)(r * r, p, r);
 }
 
-/* x = k log 2 + r, x limited to -104 .. 104. */
-INLAY_INLINE inlay_vf inlay_exp_reduce_v(inlay_vf x, inlay_vf *k)
+/* e^r for |r| <= log(2) / 2. */
+INLAY_INLINE inlay_vf inlay_exp_poly_v(inlay_vf r)
 {
-    const inlay_vf round = inlay_all(12582912.0f); /* 1.5 * 2^23 */
+    inlay_vf p = inlay_all(1.392692661e-03f);
+    p = inlay_step_v(8.363773874e-03f, r, p);
+    p = inlay_step_v(4.166655011e-02f, r, p);
+    p = inlay_step_v(1.666657338e-01f, r, p);
+    p = inlay_step_v(0.5f, r, p);
+    p = inlay_step_v(1.0f, r, p);
+    return inlay_step_v(1.0f, r, p);
+}
+
+/* Added to a number below 2^22, it leaves the nearest whole number k, and k + 127 in the last bits:
+ * as an exponent, 2^k. */
+#define INLAY_ROUND 12582912.0f /* 1.5 * 2^23 */
+#define INLAY_ROUND_POWER (INLAY_ROUND + 127.0f)
+
+/* 2^k of k + INLAY_ROUND_POWER, for a whole k of -127 .. 128, which give 0 and infinity. */
+INLAY_INLINE inlay_vf inlay_power_v(inlay_vf sum)
+{
+    return (inlay_vf)((inlay_vw)sum << 23);
+}
+
+/* Of x = k log 2 + r the k, to which `round` is added. */
+INLAY_INLINE inlay_vf inlay_exp_whole_v(inlay_vf x, float round)
+{
+    return INLAY_V(fma)(x, inlay_all(1.44269504f), inlay_all(round));
+}
+
+/* The r. */
+INLAY_INLINE inlay_vf inlay_exp_rest_v(inlay_vf x, inlay_vf k)
+{
+    x = INLAY_V(fma)(k, inlay_all(-0.693359375f), x);
+    return INLAY_V(fma)(k, inlay_all(2.12194440e-4f), x);
+}
+
+/* Where e^x is neither 0 nor infinity. */
+INLAY_INLINE inlay_vf inlay_exp_limit_v(inlay_vf x)
+{
     x = INLAY_V(max)(inlay_all(-104.0f), x);
-    x = INLAY_V(min)(inlay_all(104.0f), x);
-    *k = INLAY_V(fma)(x, inlay_all(1.44269504f), round) - round;
-    x = INLAY_V(fma)(*k, inlay_all(-0.693359375f), x);
-    return INLAY_V(fma)(*k, inlay_all(2.12194440e-4f), x);
+    return INLAY_V(min)(inlay_all(104.0f), x);
 }
 
-/* 2^k of a whole k in -126 .. 127. Added to 1.5 * 2^23 and 127, the last bits of the sum are the
- * exponent of the result. An integer that is added behind it may overflow where k is no number. */
-INLAY_INLINE inlay_vf inlay_power_v(inlay_vf k)
+/* Of k + INLAY_ROUND + 254 two powers of 2, whose product is 2^k: either is a normal number. */
+INLAY_INLINE void inlay_two_powers_v(inlay_vf sum, inlay_vf *a, inlay_vf *b)
 {
-    const inlay_vf sum = k + inlay_all(12582912.0f + 127.0f);
-    return (inlay_vf)((inlay_vi)sum << 23);
-}
-
-/* Half of a whole k, rounded to a whole number. */
-INLAY_INLINE inlay_vf inlay_half_v(inlay_vf k)
-{
-    const inlay_vf round = inlay_all(12582912.0f);
-    return INLAY_V(fma)(k, inlay_all(0.5f), round) - round;
+    const inlay_vw bits = (inlay_vw)sum;
+    const inlay_vw half = bits >> 1;
+    *a = (inlay_vf)(half << 23);
+    *b = (inlay_vf)((bits - half) << 23);
 }
 
 INLAY_INLINE inlay_vf inlay_exp_v(inlay_vf x)
 {
-    inlay_vf k;
-    const inlay_vf r = inlay_exp_reduce_v(x, &k);
-    const inlay_vf y = inlay_expm1_poly_v(r) + 1.0f;
+    const float round = INLAY_ROUND + 254.0f;
+    const inlay_vf limited = inlay_exp_limit_v(x);
+    const inlay_vf sum = inlay_exp_whole_v(limited, round);
+    const inlay_vf k = sum - round;
+    const inlay_vf y = inlay_exp_poly_v(inlay_exp_rest_v(limited, k));
 #if INLAY_VL == 16 && !defined __clang__
     return __builtin_ia32_scalefps512_mask(y, k, y, -1, 4);
 #else
-    const inlay_vf half = inlay_half_v(k);
-    return y * inlay_power_v(half) * inlay_power_v(k - half);
+    inlay_vf a, b;
+    inlay_two_powers_v(sum, &a, &b);
+    return y * a * b;
 #endif
+}
+
+/* e^x of what is added to something larger: 0 where it is no normal number, infinity from 88.4
+ * on. x is at most 88.8. */
+INLAY_INLINE inlay_vf inlay_exp_normal_v(inlay_vf x)
+{
+    const inlay_vf limited = INLAY_V(max)(inlay_all(-88.0f), x);
+    const inlay_vf sum = inlay_exp_whole_v(limited, INLAY_ROUND_POWER);
+    const inlay_vf k = sum - INLAY_ROUND_POWER;
+    const inlay_vf r = inlay_exp_rest_v(limited, k);
+    return inlay_exp_poly_v(r) * inlay_power_v(sum);
+}
+
+/* 1 + e^x */
+INLAY_INLINE inlay_vf inlay_one_and_exp_v(inlay_vf x)
+{
+    return inlay_exp_normal_v(INLAY_V(min)(inlay_all(88.8f), x)) + 1.0f;
 }
 
 /* e^x - 1, exact near zero. */
 INLAY_INLINE inlay_vf inlay_expm1_v(inlay_vf x)
 {
-    inlay_vf k;
-    const inlay_vf r = inlay_exp_reduce_v(x, &k);
-    const inlay_vf half = inlay_half_v(k);
-    const inlay_vf a = inlay_power_v(half);
-    const inlay_vf b = inlay_power_v(k - half);
+    const float round = INLAY_ROUND + 254.0f;
+    const inlay_vf limited = inlay_exp_limit_v(x);
+    const inlay_vf sum = inlay_exp_whole_v(limited, round);
+    const inlay_vf r = inlay_exp_rest_v(limited, sum - round);
+    inlay_vf a, b;
+    inlay_two_powers_v(sum, &a, &b);
     return inlay_expm1_poly_v(r) * a * b + (a * b - 1.0f);
 }
 
+/* e^x - 1 for |x| <= 87 */
+INLAY_INLINE inlay_vf inlay_expm1_normal_v(inlay_vf x)
+{
+    const inlay_vf sum = inlay_exp_whole_v(x, INLAY_ROUND_POWER);
+    const inlay_vf r = inlay_exp_rest_v(x, sum - INLAY_ROUND_POWER);
+    const inlay_vf power = inlay_power_v(sum);
+    return INLAY_V(fma)(inlay_expm1_poly_v(r), power, power - 1.0f);
+}
+
+/* (e^2t - 1) / (e^2t + 1): from 9.02 on it is 1. */
 INLAY_INLINE inlay_vf inlay_tanh_v(inlay_vf x)
 {
-    const inlay_vf t = inlay_fabs_v(x);
-    const inlay_vf q = x * x;
-    const inlay_vf far = 1.0f - 2.0f / (inlay_exp_v(t + t) + 1.0f);
-    inlay_vf p = inlay_all(-6.096714160e-03f);
-    p = inlay_step_v(2.099717899e-02f, q, p);
-    p = inlay_step_v(-5.385090958e-02f, q, p);
-    p = inlay_step_v(1.333276974e-01f, q, p);
-    p = inlay_step_v(-3.333332894e-01f, q, p);
-    p = INLAY_V(fma)(t * q, p, t);
-    return inlay_signed_v(inlay_pick_v(t < 0.625f, p, far), x);
+    const inlay_vf t = INLAY_V(min)(inlay_all(9.02f), inlay_fabs_v(x));
+    const inlay_vf e = inlay_expm1_normal_v(t + t);
+    return inlay_signed_v(e / (e + 2.0f), x);
 }
 
-/* erf of 0 <= t < 0.93: an odd polynomial. */
-INLAY_INLINE inlay_vf inlay_erf_near_v(inlay_vf t)
+/* -log(1 - erf(t)) of 0 <= t <= 3.95. Fitted so that the error of erf itself is small. */
+INLAY_INLINE inlay_vf inlay_erf_log_v(inlay_vf t)
 {
-    const inlay_vf q = t * t;
-    inlay_vf p = inlay_all(8.334718612e-05f);
-    p = inlay_step_v(-8.134709331e-04f, q, p);
-    p = inlay_step_v(5.200368587e-03f, q, p);
-    p = inlay_step_v(-2.685915147e-02f, q, p);
-    p = inlay_step_v(1.128369152e-01f, q, p);
-    p = inlay_step_v(-3.761263352e-01f, q, p);
-    p = inlay_step_v(1.283791666e-01f, q, p);
+    inlay_vf p = inlay_all(-9.2562681579e-06f);
+    p = inlay_step_v(1.1764129717e-04f, t, p);
+    p = inlay_step_v(-6.3283694412e-04f, t, p);
+    p = inlay_step_v(1.6670276186e-03f, t, p);
+    p = inlay_step_v(-1.6039621982e-04f, t, p);
+    p = inlay_step_v(-1.9153063821e-02f, t, p);
+    p = inlay_step_v(1.0277783049e-01f, t, p);
+    p = inlay_step_v(6.3661938197e-01f, t, p);
+    p = inlay_step_v(1.2837917161e-01f, t, p);
     return INLAY_V(fma)(t, p, t);
-}
-
-/* erf of t >= 0.93: 1 - e^p(t). */
-INLAY_INLINE inlay_vf inlay_erf_far_v(inlay_vf t)
-{
-    inlay_vf p = inlay_all(1.636063656e-06f);
-    p = inlay_step_v(-4.616385863e-05f, t, p);
-    p = inlay_step_v(5.975857702e-04f, t, p);
-    p = inlay_step_v(-4.762625833e-03f, t, p);
-    p = inlay_step_v(2.642763715e-02f, t, p);
-    p = inlay_step_v(-1.100871665e-01f, t, p);
-    p = inlay_step_v(-6.318239181e-01f, t, p);
-    p = inlay_step_v(-1.130231055e+00f, t, p);
-    p = inlay_step_v(3.185396624e-04f, t, p);
-    return 1.0f - inlay_exp_v(p);
 }
 
 INLAY_INLINE inlay_vf inlay_erf_v(inlay_vf x)
 {
     /* At most 3.95: erf is 1. */
     const inlay_vf t = INLAY_V(min)(inlay_all(3.95f), inlay_fabs_v(x));
-    const inlay_vf near = inlay_erf_near_v(t);
-    const inlay_vf far = inlay_erf_far_v(t);
-    return inlay_signed_v(inlay_pick_v(t < 0.93f, near, far), x);
+    const inlay_vf below = inlay_expm1_normal_v(-inlay_erf_log_v(t));
+    return inlay_signed_v(-below, x);
 }
 
 /* log2(erfc(u / sqrt 2)) of 0 <= u <= 10.4. */
@@ -182,10 +219,10 @@ INLAY_INLINE inlay_vf inlay_exp2_poly_v(inlay_vf r)
 INLAY_INLINE inlay_vf inlay_gelu_of_v(inlay_vf x)
 {
     const inlay_vf u = INLAY_V(min)(inlay_all(10.4f), inlay_fabs_v(x));
-    const inlay_vf round = inlay_all(12582912.0f); /* 1.5 * 2^23 */
     const inlay_vf power = inlay_gelu_log2_v(u);
-    const inlay_vf k = (power + round) - round;
-    const inlay_vf erfc = inlay_exp2_poly_v(power - k) * inlay_power_v(k);
+    const inlay_vf sum = power + INLAY_ROUND_POWER;
+    const inlay_vf r = power - (sum - INLAY_ROUND_POWER);
+    const inlay_vf erfc = inlay_exp2_poly_v(r) * inlay_power_v(sum);
     const inlay_vf above = INLAY_V(max)(inlay_all(0.0f), x);
     return INLAY_V(fma)(u * inlay_all(-0.5f), erfc, above);
 }

@@ -282,6 +282,21 @@ static float vector_erf(float x)
     return last_lane(inlay_erf_v, x);
 }
 
+static inlay_vf sigmoids(inlay_vf x)
+{
+    return inlay_act_sigmoid_v(x, inlay_all(0.0f), inlay_all(0.0f));
+}
+
+static float vector_sigmoid(float x)
+{
+    return last_lane(sigmoids, x);
+}
+
+static float vector_exp_normal(float x)
+{
+    return last_lane(inlay_exp_normal_v, x);
+}
+
 static float vector_log1p(float x)
 {
     return last_lane(inlay_log1p_v, x);
@@ -322,6 +337,8 @@ static float vector_ceil(float x)
 #define vector_expm1 inlay_expm1_f
 #define vector_tanh inlay_tanh_f
 #define vector_erf inlay_erf_f
+#define vector_sigmoid fast_sigmoid
+#define vector_exp_normal inlay_exp_f
 #define vector_log1p log1pf
 #endif
 
@@ -365,6 +382,8 @@ static void everywhere(void **state)
     check_everywhere("log", vector_log, log, 1.5);
     check_everywhere("sin", vector_sin, sin, 2.0);
     check_everywhere("cos", vector_cos, cos, 2.0);
+    check_everywhere("tanh", vector_tanh, tanh, 2.5);
+    check_everywhere("erf", vector_erf, erf, 2.5);
     check_everywhere("floor", vector_floor, floor, 0.0);
     check_everywhere("ceil", vector_ceil, ceil, 0.0);
     assert_true(worst_ulp(vector_log, log, 0.3f, 3.0f) < 1.5);
@@ -385,7 +404,12 @@ static void functions_of_vectors(void **state)
     assert_true(worst_ulp(vector_tanh, tanh, -12.0f, 12.0f) < 3.0);
     assert_true(worst_ulp(vector_erf, erf, -1.0f, 1.0f) < 2.5);
     assert_true(worst_ulp(vector_erf, erf, -5.0f, 5.0f) < 2.5);
+    assert_true(worst_ulp(vector_sigmoid, sigmoid, -80.0f, 20.0f) < 2.5);
+    assert_true(worst_ulp(vector_exp_normal, exp, -87.0f, 88.3f) < 1.6);
     assert_true(worst_ulp(vector_log1p, log1p, 0.0f, 1.0f) < 2.0);
+    assert_true(vector_sigmoid(-INFINITY) == 0.0f);
+    assert_true(vector_sigmoid(INFINITY) == 1.0f && isnan(vector_sigmoid(NAN)));
+    assert_true(fabsf(vector_exp_normal(-INFINITY)) < 1.2e-38f);
     assert_true(vector_exp(INFINITY) == INFINITY && isnan(vector_exp(NAN)));
     assert_true(vector_exp(-INFINITY) == 0.0f && vector_exp(0.0f) == 1.0f);
     assert_true(vector_exp(100.0f) == INFINITY);
