@@ -271,21 +271,57 @@ INLAY_INLINE inlay_vf inlay_four_totals_v(const inlay_vf *v)
     return all;
 }
 
-/* n floats, at least one; those behind them are zero. */
-INLAY_INLINE inlay_vf inlay_take_v(const float *from, int32_t n)
+/* The largest of all floats, none of which is NaN. */
+INLAY_INLINE float inlay_largest_v(inlay_vf v)
+{
+    v = INLAY_V(max)(INLAY_V(even)(v, v), INLAY_V(odd)(v, v));
+    v = INLAY_V(max)(INLAY_V(even)(v, v), INLAY_V(odd)(v, v));
+#if INLAY_VL >= 8
+    v = INLAY_V(max)(INLAY_V(even)(v, v), INLAY_V(odd)(v, v));
+#endif
+#if INLAY_VL >= 16
+    v = INLAY_V(max)(INLAY_V(even)(v, v), INLAY_V(odd)(v, v));
+#endif
+    return v[0];
+}
+
+/* The first n floats are in memory: all bits of their lanes. */
+#if INLAY_VL == 8
+INLAY_INLINE inlay_vi inlay_first_v(int32_t n)
+{
+    const inlay_vi lane = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    return lane < n;
+}
+#endif
+
+/* n floats, at least one; those behind them are `rest`. */
+INLAY_INLINE inlay_vf inlay_take_or_v(const float *from, int32_t n, float rest)
 {
     if (n >= INLAY_VL)
         return INLAY_V(load)(from);
 #if INLAY_VL == 16
-    return __builtin_ia32_loadups512_mask((const void *)from, inlay_all(0.0f),
+    return __builtin_ia32_loadups512_mask((const void *)from, inlay_all(rest),
                                           (uint16_t)((1 << n) - 1));
+#elif INLAY_VL == 8
+    {
+        const inlay_vi mask = inlay_first_v(n);
+        const inlay_vf v =
+            __builtin_ia32_maskloadps256((const void *)from, mask);
+        return inlay_pick_v(mask, v, inlay_all(rest));
+    }
 #else
     {
-        float block[INLAY_VL] = { 0 };
+        float block[INLAY_VL];
+        INLAY_V(store)(block, inlay_all(rest));
         memcpy(block, from, (size_t)n * sizeof *from);
         return INLAY_V(load)(block);
     }
 #endif
+}
+
+INLAY_INLINE inlay_vf inlay_take_v(const float *from, int32_t n)
+{
+    return inlay_take_or_v(from, n, 0.0f);
 }
 
 INLAY_INLINE void inlay_put_v(float *to, inlay_vf v, int32_t n)
@@ -296,6 +332,8 @@ INLAY_INLINE void inlay_put_v(float *to, inlay_vf v, int32_t n)
     }
 #if INLAY_VL == 16
     __builtin_ia32_storeups512_mask((void *)to, v, (uint16_t)((1 << n) - 1));
+#elif INLAY_VL == 8
+    __builtin_ia32_maskstoreps256((void *)to, inlay_first_v(n), v);
 #else
     {
         float block[INLAY_VL];

@@ -9,8 +9,8 @@
 #include <float.h>
 
 #include "math_f32.h"
-#include "math_vec.h"
 #include "nd.h"
+#include "softmax_vec.h"
 
 typedef struct inlay_softmax_params {
     int32_t outer; /* lines of a unit; pixels where it is a row of an image */
@@ -19,13 +19,15 @@ typedef struct inlay_softmax_params {
     int32_t by_pixel; /* 1: lines are `pix` elements apart (inner == 1) */
 } inlay_softmax_params;
 
-/* One line: n elements `step` apart. */
+/* One line, n elements `step` apart; or as many lines as elements lie between two of them. */
 typedef void inlay_softmax_line(void *y, const void *x, int32_t n,
                                 ptrdiff_t step);
 
+/* `lines`: lines side by side; NULL: they are gone through one by one. */
 static inline int inlay_softmax(void *const *base, const inlay_step *s,
                                 int32_t r0, int32_t r1, size_t size,
-                                inlay_softmax_line *line)
+                                inlay_softmax_line *line,
+                                inlay_softmax_line *lines)
 {
     const inlay_softmax_params *p = (const inlay_softmax_params *)s->params;
     const size_t block = (size_t)p->n * (size_t)p->inner;
@@ -36,38 +38,27 @@ static inline int inlay_softmax(void *const *base, const inlay_step *s,
         const unsigned char *x =
             (const unsigned char *)inlay_row(base, s, 1, r0);
         int32_t o, i;
-        for (o = 0; o < p->outer; o++, y += yp, x += xp)
+        for (o = 0; o < p->outer; o++, y += yp, x += xp) {
+            if (lines && p->inner > 1) {
+                lines(y, x, p->n, p->inner);
+                continue;
+            }
             for (i = 0; i < p->inner; i++)
                 line(y + (size_t)i * size, x + (size_t)i * size, p->n,
                      p->inner);
+        }
     }
     return 0;
 }
 
 #if INLAY_VL > 1
 
-/* The largest of n elements that lie together, at least INLAY_VL. */
-static inline float inlay_line_max_v(const float *x, int32_t n)
-{
-    inlay_vf most = INLAY_V(load)(x);
-    float part[INLAY_VL];
-    int32_t i = INLAY_VL;
-    for (; n - i >= INLAY_VL; i += INLAY_VL)
-        most = INLAY_V(max)(INLAY_V(load)(x + i), most);
-    /* The last ones, some of them once more. */
-    most = INLAY_V(max)(INLAY_V(load)(x + n - INLAY_VL), most);
-    INLAY_V(store)(part, most);
-    for (i = 1; i < INLAY_VL; i++)
-        part[0] = part[i] > part[0] ? part[i] : part[0];
-    return part[0];
-}
-
 static inline float inlay_line_max_f32(const float *x, int32_t n,
                                        ptrdiff_t step)
 {
     float most = x[0];
     int32_t i;
-    if (step == 1 && n >= INLAY_VL)
+    if (step == 1)
         return inlay_line_max_v(x, n);
     for (i = 0; i < n; i++)
         most = x[i * step] > most ? x[i * step] : most;
@@ -119,63 +110,7 @@ static inline double inlay_line_max_f64(const double *x, int32_t n,
     return most;
 }
 
-#if INLAY_VL > 1
-
-/* The sum of y = e^(x - most) of n adjacent elements; y: NULL, or x. */
-static inline float inlay_line_exp_v(float *y, const float *x, int32_t n,
-                                     float most)
-{
-    const inlay_vf top = inlay_all(most);
-    inlay_vf sum = inlay_all(0.0f);
-    float part[INLAY_VL];
-    float all;
-    int32_t i = 0;
-    int32_t k;
-    for (; n - i >= INLAY_VL; i += INLAY_VL) {
-        const inlay_vf v = inlay_exp_v(INLAY_V(load)(x + i) - top);
-        sum += v;
-        if (y)
-            INLAY_V(store)(y + i, v);
-    }
-    all = inlay_total_v(sum);
-    if (i == n)
-        return all;
-    sum = inlay_exp_v(inlay_take_v(x + i, n - i) - top);
-    if (y)
-        inlay_put_v(y + i, sum, n - i);
-    INLAY_V(store)(part, sum);
-    for (k = 0; k < n - i; k++)
-        all += part[k];
-    return all;
-}
-
-/* y *= scale */
-static inline void inlay_line_scale_v(float *y, int32_t n, float scale)
-{
-    const inlay_vf factor = inlay_all(scale);
-    int32_t i;
-    for (i = 0; i < n; i += INLAY_VL)
-        inlay_put_v(y + i, inlay_take_v(y + i, n - i) * factor, n - i);
-}
-
-/* y = x - most - sum; y may be x. */
-static inline void inlay_line_below_v(float *y, const float *x, int32_t n,
-                                      float most, float sum)
-{
-    const inlay_vf top = inlay_all(most);
-    const inlay_vf less = inlay_all(sum);
-    int32_t i;
-    for (i = 0; i < n; i += INLAY_VL)
-        inlay_put_v(y + i, inlay_take_v(x + i, n - i) - top - less, n - i);
-}
-
-static inline void inlay_line_softmax(float *y, const float *x, int32_t n,
-                                      float most)
-{
-    inlay_line_scale_v(y, n, 1.0f / inlay_line_exp_v(y, x, n, most));
-}
-
-#else
+#if INLAY_VL == 1
 
 /* y = e^(x - most), a block at a time: y may be x. */
 static inline void inlay_line_exp(float *y, const float *x, int32_t n,
@@ -223,27 +158,32 @@ static inline void inlay_line_scale(float *y, int32_t n, float scale)
         y[i] *= scale;
 }
 
-static inline void inlay_line_softmax(float *y, const float *x, int32_t n,
-                                      float most)
+static inline void inlay_line_softmax(float *y, const float *x, int32_t n)
 {
-    inlay_line_exp(y, x, n, most);
+    inlay_line_exp(y, x, n, inlay_line_max_f32(x, n, 1));
     inlay_line_scale(y, n, 1.0f / inlay_line_sum(y, n));
 }
 
+/* No lines side by side. */
+#define inlay_softmax_lines_f32 NULL
+#else
+#define inlay_line_softmax inlay_line_softmax_v
 #endif
+#define inlay_softmax_lines_f64 NULL
 
 static inline void inlay_softmax_line_f32(void *to, const void *from, int32_t n,
                                           ptrdiff_t step)
 {
     float *y = (float *)to;
     const float *x = (const float *)from;
-    const float most = inlay_line_max_f32(x, n, step);
     float sum = 0.0f;
+    float most;
     int32_t i;
     if (step == 1) {
-        inlay_line_softmax(y, x, n, most);
+        inlay_line_softmax(y, x, n);
         return;
     }
+    most = inlay_line_max_f32(x, n, step);
     for (i = 0; i < n; i++) {
         const float v = inlay_exp_f(x[i * step] - most);
         y[i * step] = v;

@@ -5,7 +5,7 @@ static inline int inlay_typed(softmax)(void *const *base, const inlay_step *s,
                                        int32_t r0, int32_t r1)
 {
     return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
-                         inlay_typed(softmax_line));
+                         inlay_typed(softmax_line), inlay_typed(softmax_lines));
 }
 
 static inline void inlay_typed(log_softmax_line)(void *to, const void *from,
@@ -32,7 +32,7 @@ static inline int inlay_typed(log_softmax)(void *const *base,
                                            int32_t r1)
 {
     return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
-                         inlay_typed(log_softmax_line));
+                         inlay_typed(log_softmax_line), NULL);
 }
 
 static inline void inlay_typed(hardmax_line)(void *to, const void *from,
@@ -52,5 +52,5 @@ static inline int inlay_typed(hardmax)(void *const *base, const inlay_step *s,
                                        int32_t r0, int32_t r1)
 {
     return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
-                         inlay_typed(hardmax_line));
+                         inlay_typed(hardmax_line), NULL);
 }

@@ -244,9 +244,11 @@ static void softmaxes(void **state)
 {
     (void)state;
     for (int round = 0; round < 100; round++) {
+        const bool is_long = !(round % 4);
         const inlay_softmax_params p = { 1 + (int32_t)rnd(4),
-                                         1 + (int32_t)rnd(60),
-                                         1 + (int32_t)rnd(3), 0 };
+                                         1 + (int32_t)rnd(is_long ? 400 : 60),
+                                         1 + (int32_t)rnd(is_long ? 40 : 3),
+                                         0 };
         const size_t n = (size_t)(p.outer * p.n * p.inner);
         float *x = rnd_floats(n), *y = rnd_floats(n), *log_y = rnd_floats(n);
         for (size_t i = 0; i < n; i++)
@@ -271,6 +273,23 @@ static void softmaxes(void **state)
             }
         free(x), free(y), free(log_y);
     }
+}
+
+/* What -infinity masks is 0, in lines of any length; so is what lies far below. */
+static void masked_lines(void **state)
+{
+    (void)state;
+    enum { MOST = 70 };
+    float x[MOST], y[MOST];
+    for (int n = 2; n < MOST; n++)
+        for (int inner = 1; inner <= 2; inner++) {
+            const inlay_softmax_params p = { 1, n / inner, inner, 0 };
+            for (int i = 0; i < n; i++)
+                x[i] = i < inner ? 3.0f : i & 1 ? -INFINITY : -1e30f;
+            RUN(inlay_softmax_f32, &p, y, x);
+            for (int i = 0; i < n / inner * inner; i++)
+                assert_true(y[i] == (i < inner ? 1.0f : 0.0f));
+        }
 }
 
 /* InstanceNormalization in both layouts: the same numbers. */
@@ -393,6 +412,7 @@ int main(void)
         cmocka_unit_test(long_sums),
         cmocka_unit_test(empty_and_arg),
         cmocka_unit_test(softmaxes),
+        cmocka_unit_test(masked_lines),
         cmocka_unit_test(norms),
         cmocka_unit_test(lines),
         cmocka_unit_test(lines_together),
