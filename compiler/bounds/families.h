@@ -16,6 +16,7 @@ KernelBounds bounds_dwconv_narrow;
 KernelBounds bounds_dwpw;
 KernelBounds bounds_dwpw_narrow;
 KernelBounds bounds_affine;
+KernelBounds bounds_affine_planes;
 KernelBounds bounds_affine_conv;
 KernelBounds bounds_affine_conv_narrow;
 KernelBounds bounds_pool;

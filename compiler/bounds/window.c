@@ -242,6 +242,18 @@ void bounds_affine(Bounds *bounds)
     touch_any(bounds, 2, 4);
 }
 
+void bounds_affine_planes(Bounds *bounds)
+{
+    const inlay_affine_planes_params *p = bounds->params;
+    const int64_t planes = product_of(bounds, p->images, p->channels);
+    const Stretch all = span_of(product_of(bounds, planes, p->n));
+    touch_units(bounds, 0, "result", all);
+    touch_units(bounds, 1, "input", all);
+    touch(bounds, 2, "scale", p->channels);
+    touch(bounds, 3, "shift", p->channels);
+    touch_any(bounds, 2, 4);
+}
+
 void bounds_affine_conv(Bounds *bounds)
 {
     const inlay_affine_conv_params *p = bounds->params;

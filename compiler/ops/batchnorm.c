@@ -83,6 +83,31 @@ static void lower_affine(Lower *lower, Node *node, const Epilogue *epilogue,
     step_in(step, shift);
 }
 
+/* The same of an image that lies plane by plane. */
+static void lower_affine_planes(Lower *lower, Node *node,
+                                const Epilogue *epilogue, Tensor *scale,
+                                Tensor *shift)
+{
+    const Shape *shape = result_shape(node, 0);
+    inlay_conv_params fused = {
+        .act = 0,
+    };
+    epilogue_params(epilogue, &fused);
+    const inlay_affine_planes_params params = {
+        .images = i32_checked(shape->dim[0]),
+        .channels = i32_checked(shape->dim[1]),
+        .n = i32_checked(shape_product(shape, 2, shape->rank)),
+        .clamp = fused.clamp,
+        .a = fused.a,
+        .b = fused.b,
+    };
+    Step *step = lower_step(lower, "affine_planes_f32", &params);
+    step_result(step, 0);
+    step_operand(step, 0)->reuse = REUSE_ELEMENTWISE;
+    step_in(step, scale);
+    step_in(step, shift);
+}
+
 /* y = x * a + b, which have a number for each channel. */
 static void scale_and_shift(Lower *lower, Node *node, Tensor *a, Tensor *b,
                             Tensor *y)
@@ -146,6 +171,11 @@ static bool apply_constants(Lower *lower, Node *node, double epsilon)
     const Epilogue epilogue = epilogue_of(node);
     if (x->dtype == DT_F32 && (node->channels_last || x->shape.rank == 2)) {
         lower_affine(lower, node, &epilogue, scale, shift);
+        return true;
+    }
+    if (x->dtype == DT_F32 && x->shape.rank > 2 &&
+        !epilogue_needs_pass(&epilogue)) {
+        lower_affine_planes(lower, node, &epilogue, scale, shift);
         return true;
     }
     if (epilogue.act)

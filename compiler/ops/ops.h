@@ -60,6 +60,8 @@ enum OpFlag {
     OP_BOUNDED = 16384,
     /* Looks at far more than its operands hold: never folded. */
     OP_LOOKS = 32768,
+    /* Of an OP_SPATIAL one: as fast where its image lies plane by plane. */
+    OP_EITHER_ORDER = 65536,
 };
 
 /* How the operator's attributes change where its operands are permuted (passes/relayout.c). */

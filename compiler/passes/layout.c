@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Images become channels last in the graph itself: every spatial operator is put between two
  * transpositions, which then sink towards the outputs through operators that do not care and cancel
- * where they meet. After this pass a tensor's dims are its order in memory.
+ * where they meet; where nothing is gained, images stay as they are. After this pass a tensor's dims are its order in memory.
  * Requires: types and shapes; activations already fused. Ensures: spatial nodes have channels_last.
  */
 #include <string.h>
@@ -429,10 +429,13 @@ enum { MOST_ROUNDS = 64 };
 
 void pass_layout(Graph *graph)
 {
+    const OwnOrder *order = own_order_of(graph);
     size_t count = graph->node.n;
-    for (size_t i = 0; i < count; i++)
-        if (is_spatial(graph->node.at[i]))
-            make_channels_last(graph, graph->node.at[i]);
+    for (size_t i = 0; i < count; i++) {
+        Node *node = graph->node.at[i];
+        if (is_spatial(node) && !own_order_stays(order, node))
+            make_channels_last(graph, node);
+    }
     bool moved = true;
     /* each round carries a Transpose past at least one node */
     for (int round = 0; moved && round < MOST_ROUNDS; round++) {

@@ -106,6 +106,69 @@ static inline int inlay_affine_act_f32(void *const *base, const inlay_step *s,
     return inlay_then_act(inlay_affine_f32, base, s, r0, r1, &pass);
 }
 
+/* Images that lie plane by plane, [images][channels][n]: operands as above, one unit. */
+typedef struct inlay_affine_planes_params {
+    int32_t images;
+    int32_t channels;
+    int32_t n;     /* elements of a plane */
+    int32_t clamp; /* bit 0: at least a; bit 1: at most b */
+    float a;
+    float b;
+} inlay_affine_planes_params;
+
+/* One plane; the scale and the shift are those of its channel. */
+static inline void inlay_affine_plane(const inlay_affine_planes_params *p,
+                                      float *y, const float *x, float scale,
+                                      float shift)
+{
+    int32_t i;
+#if INLAY_VL > 1
+    const inlay_vf factor = inlay_all(scale);
+    const inlay_vf more = inlay_all(shift);
+    for (i = 0; i < p->n; i += INLAY_VL) {
+        const int32_t left = p->n - i;
+        inlay_vf v = inlay_take_v(x + i, left);
+        v = INLAY_V(fma)(v, factor, more);
+        if (p->clamp & 1)
+            v = INLAY_V(max)(inlay_all(p->a), v);
+        if (p->clamp & 2)
+            v = INLAY_V(min)(inlay_all(p->b), v);
+        inlay_put_v(y + i, v, left);
+    }
+#else
+    for (i = 0; i < p->n; i++) {
+        float v = inlay_fma1(x[i], scale, shift);
+        if (p->clamp & 1)
+            v = inlay_max1(p->a, v);
+        if (p->clamp & 2)
+            v = inlay_min1(p->b, v);
+        y[i] = v;
+    }
+#endif
+}
+
+static inline int inlay_affine_planes_f32(void *const *base,
+                                          const inlay_step *s, int32_t r0,
+                                          int32_t r1)
+{
+    const inlay_affine_planes_params *p =
+        (const inlay_affine_planes_params *)s->params;
+    float *y = (float *)inlay_at(base, s, 0);
+    const float *x = (const float *)inlay_at(base, s, 1);
+    const float *scale = (const float *)inlay_at(base, s, 2);
+    const float *shift = (const float *)inlay_at(base, s, 3);
+    int32_t image, c;
+    for (image = 0; image < p->images; image++)
+        for (c = 0; c < p->channels; c++) {
+            inlay_affine_plane(p, y, x, scale[c], shift[c]);
+            y += p->n;
+            x += p->n;
+        }
+    (void)r0;
+    (void)r1;
+    return 0;
+}
+
 /* Operands: y, x, scale, shift, w, bias, q (may be left out; may be y's own memory), scratch of
  * `chunk` pixels of ic. The same numbers as the two kernels by themselves. */
 typedef struct inlay_affine_conv_params {

@@ -80,6 +80,43 @@ static void formula(void **state)
     }
 }
 
+/* Plane by plane, in place. */
+static void planes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        const inlay_affine_planes_params p = { 1 + (int32_t)rnd(2),
+                                               1 + (int32_t)rnd(5),
+                                               1 + (int32_t)rnd(50),
+                                               (int32_t)rnd(4),
+                                               -0.3f,
+                                               0.4f };
+        const int n = p.images * p.channels * p.n;
+        float *x = rnd_floats((size_t)n), *y = rnd_floats((size_t)n + 1);
+        float *scale = rnd_floats(5), *shift = rnd_floats(5);
+        memcpy(y, x, (size_t)n * sizeof *x);
+        const float guard = y[n];
+        void *base[] = { y, scale, shift };
+        const inlay_ref ref[] = { { .cap = 1 },
+                                  { .cap = 1 },
+                                  { .cap = 1, .base = 1 },
+                                  { .cap = 1, .base = 2 } };
+        const inlay_step s = { inlay_affine_planes_f32, &p, ref, 1, 0 };
+        assert_int_equal(s.run(base, &s, 0, 1), 0);
+        for (int i = 0; i < n; i++) {
+            const int c = i / p.n % p.channels;
+            float want = x[i] * scale[c] + shift[c];
+            if (p.clamp & 1)
+                want = want < -0.3f ? -0.3f : want;
+            if (p.clamp & 2)
+                want = want > 0.4f ? 0.4f : want;
+            assert_float_equal(y[i], want, 1e-6f);
+        }
+        assert_true(y[n] == guard);
+        free(x), free(y), free(scale), free(shift);
+    }
+}
+
 /* Through scratch, and through a whole tensor. */
 static void in_front(void **state)
 {
@@ -187,6 +224,7 @@ static void activations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(formula),
+                                        cmocka_unit_test(planes),
                                         cmocka_unit_test(in_front),
                                         cmocka_unit_test(activations) };
     return cmocka_run_group_tests(tests, NULL, NULL);

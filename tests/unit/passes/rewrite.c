@@ -513,6 +513,31 @@ static void chain_takes_shortcut(void **state)
     }
 }
 
+static Tensor *normalized(World *w, Tensor *x, int64_t channels)
+{
+    Tensor *each = counting(w, 1, &channels);
+    return op(w, "InstanceNormalization", x, each, each);
+}
+
+/* What is as fast plane by plane is turned only for a neighbour, near or behind others. */
+static void images_stay(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    finish(&w, unary(&w, "Relu", normalized(&w, image(&w, 8, 6, 6), 8)));
+    pass_layout(w.graph);
+    assert_int_equal(count_op(&w, "Transpose"), 0);
+    assert_false(w.graph->node.at[0]->channels_last);
+    world_close(&w);
+    world_open(&w);
+    Tensor *x = projected(&w, image(&w, 8, 6, 6), 8, 4);
+    finish(&w, normalized(&w, unary(&w, "Relu", x), 4));
+    pass_layout(w.graph);
+    assert_int_equal(count_op(&w, "Transpose"), 2);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +562,7 @@ int main(void)
         cmocka_unit_test(lateral_runs_early),
         cmocka_unit_test(residual_is_taken),
         cmocka_unit_test(chain_takes_shortcut),
+        cmocka_unit_test(images_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
