@@ -12,6 +12,7 @@
 #include "plan/trial.h"
 #include "prove/schedules.h"
 #include "schedule/order_known.h"
+#include "schedule/overlap.h"
 
 enum {
     MOST_FORMS = 12, /* that are compared at last */
@@ -469,10 +470,23 @@ static Trial plan_smallest(const Forms *forms, const Program *best,
     return search.found ? search.best : rings;
 }
 
-static PlanLevel level_of(const PlanOptions *opt)
+/* Is there a step that for speed, too, may run together with others? */
+static bool streams_for_speed(const Program *program)
+{
+    for (size_t k = 0; k < program->step.n; k++) {
+        const Step *step = program->step.at[k];
+        const Tensor *made = step->n_operand ? step->operand->tensor : NULL;
+        if (made && tensor_bytes(made) > PLAN_CACHE && overlap_is_free(step))
+            return true;
+    }
+    return false;
+}
+
+static PlanLevel level_of(const Program *program, const PlanOptions *opt)
 {
     const bool curve = opt->arena_limit || opt->curve;
-    const bool by_layer = opt->goal == PLAN_SPEED && !curve;
+    const bool speed = opt->goal == PLAN_SPEED && !curve;
+    const bool by_layer = speed && !streams_for_speed(program);
     const PlanLevel most = by_layer ? PLAN_OVERLAP : PLAN_STREAM;
     return opt->level && opt->level < most ? opt->level : most;
 }
@@ -481,7 +495,7 @@ Trial plan_find(const Program *program, const PlanOptions *given)
 {
     Arena *scratch = &program->graph->store->scratch;
     PlanOptions opt = *given;
-    opt.level = level_of(given);
+    opt.level = level_of(program, given);
     if (opt.arena_limit)
         opt.goal = PLAN_RAM;
     PlanOptions lowest = opt;
@@ -494,9 +508,10 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     if (opt.level < PLAN_STREAM)
         return plan_steps(best, &opt, 0);
     const bool curve = opt.arena_limit || opt.curve;
-    if (curve ? opt.regions > 0 : opt.goal != PLAN_RAM)
+    if (curve ? opt.regions > 0 : opt.goal == PLAN_BALANCED)
         return frontier_plan(forms->at, forms->n, &opt, plan_steps, NULL);
-    lowest.goal = PLAN_RAM;
+    if (curve)
+        lowest.goal = PLAN_RAM;
     const Trial smallest = plan_smallest(forms, best, &lowest);
     if (!curve)
         return smallest;

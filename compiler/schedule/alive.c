@@ -214,8 +214,11 @@ static void count_costs(Finder *finder)
     finder->cost = NEW_ARRAY(finder->arena, int64_t, finder->steps + 1);
     for (int32_t k = 0; k < finder->steps; k++) {
         finder->cost[k] = -1;
+        const Step *step = items_step(all, k);
+        if (finder->opt->goal == PLAN_SPEED && !overlap_is_free(step))
+            continue;
         if (stream_takes(all, k))
-            finder->cost[k] = stream_cost(items_step(all, k), finder->pixels);
+            finder->cost[k] = stream_cost(step, finder->pixels);
     }
 }
 

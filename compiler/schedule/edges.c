@@ -52,6 +52,12 @@ static int64_t least_bytes(const Finder *finder, const Range *range,
     return i64_max(before, behind) + range->inside;
 }
 
+/* For speed alone, steps run together only where their tensors do not stay in the cache. */
+static bool stays_cached(const Finder *finder, const Range *range)
+{
+    return finder->opt->goal == PLAN_SPEED && range->worst <= PLAN_CACHE;
+}
+
 static void add_streams(Finder *finder, int32_t to)
 {
     Range range = { .to = to };
@@ -66,7 +72,7 @@ static void add_streams(Finder *finder, int32_t to)
         range.inside += least_inside(finder, from, to);
         const int64_t least = least_bytes(finder, &range, from);
         if (to - from < 2 || finder->crossing[from] > MOST_CROSSING ||
-            least >= range.worst)
+            least >= range.worst || stays_cached(finder, &range))
             continue;
         const Edge edge = {
             .from = from,

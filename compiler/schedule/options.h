@@ -20,8 +20,11 @@ typedef enum PlanLevel {
 typedef enum PlanGoal {
     PLAN_RAM, /* the smallest arena */
     PLAN_BALANCED, /* the smallest at an estimated cost of one instruction in a hundred */
-    PLAN_SPEED, /* layer by layer */
+    PLAN_SPEED, /* layer by layer, but for streams of what no cache holds */
 } PlanGoal;
+
+/* Larger tensors are written to memory and read from there again. */
+enum { PLAN_CACHE = 8 << 20 };
 
 /* Does the goal allow `cost` instructions more where there are `macs` MACs, for a smaller arena? */
 bool goal_affords(PlanGoal goal, int64_t cost, int64_t macs);

@@ -460,6 +460,11 @@ int64_t overlap_cost(const Step *step)
     return cost * step->units;
 }
 
+bool overlap_is_free(const Step *step)
+{
+    return !step->macs && !overlap_cost(step);
+}
+
 /* Rows also make the tiles of a kernel shorter, and threads would write over what others read. */
 bool overlap_pays(const PlanOptions *opt, const Step *step)
 {

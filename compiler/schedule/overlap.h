@@ -31,5 +31,7 @@ int64_t overlap_gain(const Items *all, const Overlap *overlap);
 int64_t overlap_cost(const Step *step);
 /* May the step go row by row, by the level and the goal? */
 bool overlap_pays(const PlanOptions *opt, const Step *step);
+/* Does it cost nothing but calls to go row by row? It makes no products and reads no weights. */
+bool overlap_is_free(const Step *step);
 
 #endif

@@ -116,6 +116,22 @@ def rows_of_one_pixel(t, inlay):
     t.ok('large weights and short rows: a limit counts more than the goal', limit < 2 * one, limit)
 
 
+def larger_than_caches(t, inlay):
+    """What no cache holds goes row by row for speed, too, where there are no weights; next to a product it stays by layers."""
+    for size, weighted in ((2048, False), (512, False), (2048, True)):
+        net = networks.Net(1, size)
+        x = net.node('Conv', [net.input[0], net.weight(1, 1, 1, 1)], *net.input[1:]) if weighted else net.node('Exp', [net.input[0]], *net.input[1:])
+        total = net.node('Softmax', [x[0]], *x[1:])
+        y = net.node('Add', [total[0], net.node('Neg', [x[0]], *x[1:])[0]], *x[1:])
+        with host.Work() as work:
+            net.write(os.path.join(work, 'model.onnx'), y)
+            m = trial.Trial(inlay, work, shape=[])
+            arenas = {goal: m.analyze('--optimize', goal)['arena']['size'] for goal in ('ram', 'speed')}
+        whole = size * size * 4
+        right = arenas['ram'] < whole / 8 and (arenas['speed'] <= arenas['ram'] if whole > 8 << 20 and not weighted else arenas['speed'] >= whole)
+        t.ok('%dx%d numbers%s: streams for speed' % (size, size, ' of a product' if weighted else ''), right, arenas)
+
+
 def branches(net, x, channels):
     y = net.conv(x, 8)
     return net.conv(net.concat([net.conv(x, 8, 3), y, net.conv(net.conv(y, 8, 3), 8, 3)]), channels)
@@ -191,6 +207,7 @@ def main():
     sanitize = trial.sanitizing()
     rows_of_one_pixel(t, o.inlay)
     pairs_beside_sums(t, o.inlay)
+    larger_than_caches(t, o.inlay)
     for seed in range(o.first, o.first + o.nets):
         with host.Work() as work:
             random_nets.Net(seed).save(work)
