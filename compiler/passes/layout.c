@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Images become channels last in the graph itself: every spatial operator is put between two
  * transpositions, which then sink towards the outputs through operators that do not care and cancel
- * where they meet; where nothing is gained, images stay as they are. After this pass a tensor's dims are its order in memory.
+ * where they meet; where nothing is gained, images stay as they are. After this pass a tensor's
+ * dims are its order in memory.
  * Requires: types and shapes; activations already fused. Ensures: spatial nodes have channels_last.
  */
 #include <string.h>

@@ -23,30 +23,44 @@ typedef struct inlay_softmax_params {
 typedef void inlay_softmax_line(void *y, const void *x, int32_t n,
                                 ptrdiff_t step);
 
-/* `lines`: lines side by side; NULL: they are gone through one by one. */
-static inline int inlay_softmax(void *const *base, const inlay_step *s,
-                                int32_t r0, int32_t r1, size_t size,
-                                inlay_softmax_line *line,
-                                inlay_softmax_line *lines)
+/* How the lines of a step are made. */
+typedef struct inlay_softmax_ways {
+    size_t size; /* bytes of an element */
+    inlay_softmax_line *line;
+    inlay_softmax_line *lines; /* side by side; NULL: one by one */
+} inlay_softmax_ways;
+
+/* The lines of a block. */
+INLAY_INLINE void inlay_softmax_block(const inlay_softmax_params *p,
+                                      const inlay_softmax_ways *ways,
+                                      unsigned char *y, const unsigned char *x)
+{
+    int32_t i;
+    if (ways->lines && p->inner > 1) {
+        ways->lines(y, x, p->n, p->inner);
+        return;
+    }
+    for (i = 0; i < p->inner; i++)
+        ways->line(y + (size_t)i * ways->size, x + (size_t)i * ways->size, p->n,
+                   p->inner);
+}
+
+INLAY_INLINE int inlay_softmax(void *const *base, const inlay_step *s,
+                               int32_t r0, int32_t r1,
+                               const inlay_softmax_ways *ways)
 {
     const inlay_softmax_params *p = (const inlay_softmax_params *)s->params;
     const size_t block = (size_t)p->n * (size_t)p->inner;
-    const size_t yp = size * (p->by_pixel ? (size_t)s->ref[0].pix : block);
-    const size_t xp = size * (p->by_pixel ? (size_t)s->ref[1].pix : block);
+    const int pixel = p->by_pixel;
+    const size_t yp = ways->size * (pixel ? (size_t)s->ref[0].pix : block);
+    const size_t xp = ways->size * (pixel ? (size_t)s->ref[1].pix : block);
     for (; r0 < r1; r0++) {
         unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r0);
         const unsigned char *x =
             (const unsigned char *)inlay_row(base, s, 1, r0);
-        int32_t o, i;
-        for (o = 0; o < p->outer; o++, y += yp, x += xp) {
-            if (lines && p->inner > 1) {
-                lines(y, x, p->n, p->inner);
-                continue;
-            }
-            for (i = 0; i < p->inner; i++)
-                line(y + (size_t)i * size, x + (size_t)i * size, p->n,
-                     p->inner);
-        }
+        int32_t o;
+        for (o = 0; o < p->outer; o++, y += yp, x += xp)
+            inlay_softmax_block(p, ways, y, x);
     }
     return 0;
 }

@@ -4,8 +4,12 @@
 static inline int inlay_typed(softmax)(void *const *base, const inlay_step *s,
                                        int32_t r0, int32_t r1)
 {
-    return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
-                         inlay_typed(softmax_line), inlay_typed(softmax_lines));
+    const inlay_softmax_ways ways = {
+        sizeof(INLAY_T),
+        inlay_typed(softmax_line),
+        inlay_typed(softmax_lines),
+    };
+    return inlay_softmax(base, s, r0, r1, &ways);
 }
 
 static inline void inlay_typed(log_softmax_line)(void *to, const void *from,
@@ -31,8 +35,12 @@ static inline int inlay_typed(log_softmax)(void *const *base,
                                            const inlay_step *s, int32_t r0,
                                            int32_t r1)
 {
-    return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
-                         inlay_typed(log_softmax_line), NULL);
+    const inlay_softmax_ways ways = {
+        sizeof(INLAY_T),
+        inlay_typed(log_softmax_line),
+        NULL,
+    };
+    return inlay_softmax(base, s, r0, r1, &ways);
 }
 
 static inline void inlay_typed(hardmax_line)(void *to, const void *from,
@@ -51,6 +59,10 @@ static inline void inlay_typed(hardmax_line)(void *to, const void *from,
 static inline int inlay_typed(hardmax)(void *const *base, const inlay_step *s,
                                        int32_t r0, int32_t r1)
 {
-    return inlay_softmax(base, s, r0, r1, sizeof(INLAY_T),
-                         inlay_typed(hardmax_line), NULL);
+    const inlay_softmax_ways ways = {
+        sizeof(INLAY_T),
+        inlay_typed(hardmax_line),
+        NULL,
+    };
+    return inlay_softmax(base, s, r0, r1, &ways);
 }

@@ -224,9 +224,10 @@ static void empty_and_arg(void **state)
 {
     (void)state;
     const inlay_reduce_params none = { .kept = 1, .reduced = 1, .nk = { 2 } };
-    float y[2];
+    float y[2], *x = rnd_floats(16);
     int32_t z[2], v[] = { 3, 9, 9, 1, 1, 5 };
-    RUN(inlay_reduce_max_f32, &none, y, v);
+    RUN(inlay_reduce_max_f32, &none, y, x);
+    free(x);
     assert_true(y[0] == -INFINITY && y[1] == -INFINITY);
     RUN(inlay_reduce_prod_i32, &none, z, v);
     assert_true(z[0] == 1 && z[1] == 1);
