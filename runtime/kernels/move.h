@@ -10,14 +10,9 @@
 #define INLAY_MOVE_H
 
 #include "nd.h"
+#include "turn_vec.h"
 
 enum { INLAY_TILE = 16 };
-
-/* Pixels of three elements have loops of their own on processors with vectors, where the compiler
- * makes shuffles of them. */
-#if defined __SSE2__ || defined __aarch64__
-#define INLAY_MOVE_VECTORS 1
-#endif
 
 typedef struct inlay_move_params {
     int32_t rank; /* loops of a unit, 1 .. 8, outermost first */

@@ -30,6 +30,41 @@ static inline void inlay_typed(turn_edge)(INLAY_T *y, const INLAY_T *x,
     }
 }
 
+#ifdef INLAY_MOVE_VECTORS
+/* The part of a tile that goes in vectors, and the rest. */
+INLAY_INLINE void inlay_typed(turn_quads)(INLAY_T *y, const INLAY_T *x,
+                                          int32_t rows, int32_t columns,
+                                          ptrdiff_t y_step, ptrdiff_t x_step)
+{
+    const int32_t high = rows / 4 * 4;
+    const int32_t wide = columns / 4 * 4;
+    const int32_t rest = columns - wide;
+    inlay_turn_words(y, x, high, wide, y_step, x_step);
+    inlay_typed(turn_edge)(y + wide, x + wide * x_step, high, rest, y_step,
+                           x_step);
+    y += high * y_step;
+    x += high;
+    inlay_typed(turn_edge)(y, x, rows - high, columns, y_step, x_step);
+}
+#endif
+
+/* One tile. */
+INLAY_INLINE void inlay_typed(turn_any)(INLAY_T *y, const INLAY_T *x,
+                                        int32_t rows, int32_t columns,
+                                        ptrdiff_t y_step, ptrdiff_t x_step)
+{
+#ifdef INLAY_MOVE_VECTORS
+    if (sizeof *y == sizeof(uint32_t)) {
+        inlay_typed(turn_quads)(y, x, rows, columns, y_step, x_step);
+        return;
+    }
+#endif
+    if (rows == INLAY_TILE && columns == INLAY_TILE)
+        inlay_typed(turn_tile)(y, x, y_step, x_step);
+    else
+        inlay_typed(turn_edge)(y, x, rows, columns, y_step, x_step);
+}
+
 /* y[i][j] = x[j][i], i < n, j < m, in tiles. Not inlined: one tile on the stack is enough. */
 INLAY_APART void inlay_typed(turn)(INLAY_T *y, const INLAY_T *x, int32_t n,
                                    int32_t m, ptrdiff_t y_step,
@@ -44,10 +79,7 @@ INLAY_APART void inlay_typed(turn)(INLAY_T *y, const INLAY_T *x, int32_t n,
             INLAY_T *to = y + i * y_step + j;
             const int32_t left = m - j;
             const int32_t columns = left < INLAY_TILE ? left : INLAY_TILE;
-            if (rows == INLAY_TILE && columns == INLAY_TILE)
-                inlay_typed(turn_tile)(to, from, y_step, x_step);
-            else
-                inlay_typed(turn_edge)(to, from, rows, columns, y_step, x_step);
+            inlay_typed(turn_any)(to, from, rows, columns, y_step, x_step);
         }
     }
 }
