@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "ops/families.h"
 #include "ops/qstep.h"
+#include "ops/reduce.h"
 #include "ops/window.h"
 
 static Window pool_window(const Node *node)
@@ -238,12 +239,24 @@ static bool has_rows(const Node *node, const Window *window)
            tensor_count(node->in[0]) > 0;
 }
 
+/* The mean of each plane, where it lies by itself. */
+static void lower_plane_means(Lower *lower, Node *node)
+{
+    bool gone[MAX_RANK] = { false };
+    for (int i = 2; i < node->in[0]->shape.rank; i++)
+        gone[i] = true;
+    lower_reduce_axes(lower, "reduce_mean_f32", node->out[0], node->in[0],
+                      gone);
+}
+
 void lower_global_average_pool(Lower *lower, Node *node)
 {
     Window window = whole_window(node);
     inlay_window_params params = { 0 };
     if (has_rows(node, &window))
         lower_global_rows(lower, "globalavg_f32", &window);
+    else if (node_type(node) == DT_F32 && tensor_count(node->in[0]))
+        lower_plane_means(lower, node);
     else
         step_in(lower_plain_pool(lower, "avgpool_plain", &window, &params),
                 node->in[0]);
