@@ -50,6 +50,34 @@ typedef struct inlay_typed(norm_data)
 }
 inlay_typed(norm_data);
 
+/* y = (x - mean) * a + b of n elements that lie together, in vectors; 0: they are none. */
+static inline int inlay_typed(norm_together)(INLAY_T *y, const INLAY_T *x,
+                                             int32_t n, INLAY_T mean, INLAY_T a,
+                                             INLAY_T b)
+{
+#if INLAY_SINGLE && INLAY_VL > 1
+    const inlay_vf middle = inlay_all(mean);
+    const inlay_vf factor = inlay_all(a);
+    const inlay_vf more = inlay_all(b);
+    int32_t i;
+    if (n < INLAY_VL)
+        return 0;
+    for (i = 0; i < n; i += INLAY_VL) {
+        const inlay_vf v = inlay_take_v(x + i, n - i) - middle;
+        inlay_put_v(y + i, INLAY_V(fma)(v, factor, more), n - i);
+    }
+    return 1;
+#else
+    (void)y;
+    (void)x;
+    (void)n;
+    (void)mean;
+    (void)a;
+    (void)b;
+    return 0;
+#endif
+}
+
 /* y = (x - mean) * inv * scale + bias for any line: groups of elements have one scale and one bias.
  */
 static inline void inlay_typed(norm_groups)(const inlay_norm_params *p,
@@ -65,11 +93,14 @@ static inline void inlay_typed(norm_groups)(const inlay_norm_params *p,
         const INLAY_T b = d->bias ? d->bias[at] : 0;
         const int32_t left = p->n - first;
         const int32_t end = left < part ? p->n : first + part;
+        at += p->along;
+        if (step == 1 && inlay_typed(norm_together)(d->y + first, d->x + first,
+                                                    end - first, mean, a, b))
+            continue;
         for (i = first; i < end; i++) {
             const INLAY_T v = d->x[i * step] - mean;
             d->y[i * step] = v * a + b;
         }
-        at += p->along;
     }
 }
 
