@@ -167,18 +167,21 @@ INLAY_INLINE inlay_vf inlay_tanh_v(inlay_vf x)
     return inlay_signed_v(e / (e + 2.0f), x);
 }
 
-/* -log(1 - erf(t)) of 0 <= t <= 3.95. Fitted so that the error of erf itself is small. */
+/* -log(1 - erf(t)) of 0 <= t <= 3.95. Fitted so that the error of erf itself is small. The even and
+ * the odd powers are summed up side by side: one chain of them all would be waited for. */
 INLAY_INLINE inlay_vf inlay_erf_log_v(inlay_vf t)
 {
+    const inlay_vf q = t * t;
+    inlay_vf odd = inlay_all(1.1764129717e-04f);
     inlay_vf p = inlay_all(-9.2562681579e-06f);
-    p = inlay_step_v(1.1764129717e-04f, t, p);
-    p = inlay_step_v(-6.3283694412e-04f, t, p);
-    p = inlay_step_v(1.6670276186e-03f, t, p);
-    p = inlay_step_v(-1.6039621982e-04f, t, p);
-    p = inlay_step_v(-1.9153063821e-02f, t, p);
-    p = inlay_step_v(1.0277783049e-01f, t, p);
-    p = inlay_step_v(6.3661938197e-01f, t, p);
-    p = inlay_step_v(1.2837917161e-01f, t, p);
+    p = inlay_step_v(-6.3283694412e-04f, q, p);
+    odd = inlay_step_v(1.6670276186e-03f, q, odd);
+    p = inlay_step_v(-1.6039621982e-04f, q, p);
+    odd = inlay_step_v(-1.9153063821e-02f, q, odd);
+    p = inlay_step_v(1.0277783049e-01f, q, p);
+    odd = inlay_step_v(6.3661938197e-01f, q, odd);
+    p = inlay_step_v(1.2837917161e-01f, q, p);
+    p = INLAY_V(fma)(t, odd, p);
     return INLAY_V(fma)(t, p, t);
 }
 
