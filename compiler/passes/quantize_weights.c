@@ -60,34 +60,43 @@ static bool scales_along(const Node *source, int axis)
     return along == -1 || along == axis;
 }
 
-/* Small numbers along an axis of bytes, or one for all, less than 0: they are to be taken off. */
-static Recipe *taken_off(Graph *graph, const Recipe *bytes,
-                         const Tensor *tensor, int axis)
+/* Numbers with their zero points taken off: one for all, or one for each place of an axis. NULL:
+ * there are others. */
+static Recipe *without_zeros(Graph *graph, const Recipe *numbers,
+                             const Tensor *zero, int axis)
 {
+    Store *store = graph->store;
+    const int64_t *dims = recipe_dims(numbers);
+    const int rank = recipe_rank(numbers);
     int64_t count;
-    const double *v = tensor_doubles(graph, tensor, &count);
+    const double *v = tensor_doubles(graph, zero, &count);
+    if (!v)
+        return NULL;
+    if (count != 1 && count != dims[axis])
+        return NULL;
     float *less = NEW_ARRAY(graph->arena, float, (size_t)count);
     for (int64_t i = 0; i < count; i++)
         less[i] = -(float)v[i];
-    if (count == 1)
-        return recipe_number(graph->store, *less);
-    return recipe_along(graph->store, recipe_rank(bytes), axis, count, less);
+    Recipe *off = recipe_number(store, *less);
+    if (count > 1)
+        off = recipe_along(store, rank, axis, count, less);
+    Recipe *floats = recipe_cast(store, numbers, DT_F32);
+    return recipe_add(store, floats, off);
 }
 
 /* Constants of four or two bits as int8 without zero points, which fit it. */
-static void widen(Graph *graph, int axis, Weights *weights)
+static bool widen(Graph *graph, int axis, Weights *weights)
 {
-    Store *store = graph->store;
-    const Tensor *zero = weights->zero;
     Recipe *wide = weights->bytes->value;
-    if (!quanta_is_zero(graph, zero)) {
-        wide = recipe_cast(store, wide, DT_F32);
-        wide = recipe_add(store, wide, taken_off(graph, wide, zero, axis));
-    }
+    if (!quanta_is_zero(graph, weights->zero))
+        wide = without_zeros(graph, wide, weights->zero, axis);
+    if (!wide)
+        return false;
+    wide = recipe_cast(graph->store, wide, DT_I8);
     weights->packed = tensor_bytes(weights->bytes);
-    weights->bytes =
-        graph_add_constant(graph, NULL, recipe_cast(store, wide, DT_I8));
+    weights->bytes = graph_add_constant(graph, NULL, wide);
     weights->zero = NULL;
+    return true;
 }
 
 /* Bytes, or constants that become such: where flash is the smaller worry. */
@@ -120,7 +129,7 @@ bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights)
     weights->zero = zero;
     weights->packed = 0;
     if (DTYPE_BIT(bytes->dtype) & T_PACKED)
-        widen(graph, axis, weights);
+        return widen(graph, axis, weights);
     return true;
 }
 
