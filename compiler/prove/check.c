@@ -155,7 +155,8 @@ static bool check_entry(Check *check, const Segment *segment, int32_t e)
     return check_place(check, step);
 }
 
-/* Kernels look for the slot of row r at r, or at r modulo the rows of a ring. */
+/* Kernels look for the slot of row r at r, or at r modulo the rows of a ring, and for elements where
+ * their size divides the address. */
 static bool check_slots(Check *check, const Step *step)
 {
     check->step = step;
@@ -163,6 +164,8 @@ static bool check_slots(Check *check, const Step *step)
         const Operand *operand = step->operand + k;
         if (operand->ref.slot && operand->ref.cap != operand->rows)
             return object(check, operand, "is a ring and has slots");
+        if (operand->ref.slot && operand->ref.unit * 8 % element_bits(operand))
+            return object(check, operand, "has rows that are not aligned");
     }
     return true;
 }

@@ -114,11 +114,17 @@ static void list_rows(Deal *deal)
     }
 }
 
-/* RowSlots have 16 bits. */
-static int64_t unit_of(int64_t bytes)
+/* RowSlots have 16 bits, and each element of a row lies aligned. */
+static int64_t unit_of(const Deal *deal)
 {
+    const Stream *stream = deal->stream;
     int64_t unit = LEAST_UNIT;
-    while (bytes / unit > UINT16_MAX)
+    for (size_t i = 0; i < stream->ring.n; i++) {
+        const Item *item = deal->all->item.at + stream->ring.at[i].item;
+        if (deal->base[i] >= 0)
+            unit = i64_max(unit, dtype_bits(item->root->dtype) / 8);
+    }
+    while (deal->rings / unit > UINT16_MAX)
         unit *= 2;
     return unit;
 }
@@ -126,7 +132,7 @@ static int64_t unit_of(int64_t bytes)
 static void new_rows(Deal *deal)
 {
     const Stream *stream = deal->stream;
-    deal->unit = unit_of(deal->rings);
+    deal->unit = unit_of(deal);
     const int32_t tail = deal->result ? deal->result->operand->rows : 0;
     deal->row = NEW_ARRAY(deal->arena, Row, deal->rows + tail + 1);
     for (size_t i = 0; i < stream->ring.n; i++) {

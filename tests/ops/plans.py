@@ -138,6 +138,23 @@ def strided_margins():
     return make_model(nodes, [make_value('x', F32, [1, 2, 2, 4])], [value('y')], weights, 13), {'x': [1, 2, 2, 4]}
 
 
+def wide_beside_narrow():
+    """Rows of 100 bytes and rows of int64 in one pool: these lie aligned."""
+    nodes = [make_node('Conv', ['x', 'w'], ['a'], pads=[1, 0, 1, 2], strides=[2, 2]), make_node('Round', ['a'], ['b']),
+             make_node('ArgMin', ['b'], ['y'], axis=0, select_last_index=1)]
+    out = onnx.put(1, 'y') + onnx.put(2, onnx.put(1, onnx.put(1, I64)))
+    return make_model(nodes, [make_value('x', F32, [1, 2, 3, 10])], [value('b'), out], [floats('w', [5, 2, 1, 3])], 17), {'x': [1, 2, 3, 10]}
+
+
+def unread_part():
+    """A part that nobody reads is made in a stream, too, or not at all."""
+    nodes = [make_node('Mul', ['x', 'c'], ['a']), make_node('Reshape', ['a', 'dims'], ['e']), make_node('Split', ['e', 'sizes'], ['p', 'q', 'r'], axis=-2),
+             make_node('BatchNormalization', ['r', 's', 'b', 'm', 'v'], ['y'])]
+    square = make_tensor('v', F32, [2], struct.pack('<2f', .9, 1.3))
+    weights = [floats('c', [4, 1, 1]), ints('dims', -1, 8, 4), ints('sizes', 3, 3, 2), square] + [floats(n, [2]) for n in 'sbm']
+    return make_model(nodes, [make_value('x', F32, [2, 4, 8, 4])], [value('q'), value('y')], weights, 13), {'x': [2, 4, 8, 4]}
+
+
 class Mixed:
     """A random graph; its results are the last value and some of the others."""
     def __init__(self, seed):
@@ -296,6 +313,19 @@ def streams(t, inlay):
         t.ok(case.__name__, not bad and rows * 4 < whole, bad or '%d bytes by rows, %d whole' % (rows, whole))
 
 
+def alignment(t, inlay):
+    """Rows in slots: elements lie where their size divides the address."""
+    with host.Work() as work:
+        path = os.path.join(work, 'm.onnx')
+        with open(path, 'wb') as f:
+            f.write(wide_beside_narrow()[0])
+        status, text = host.run([inlay, 'compile', path, '-q', '-o', work], limit=60)
+        with open(os.path.join(work, 'm.json')) as f:
+            wide = [x for x in json.load(f)['tensors'] if x['dtype'] == 'int64' and 'slots' in x]
+        bad = [x for x in wide if x['slots']['unit'] % 8]
+        t.ok('int64 in slots', not status and wide and not bad, text or bad)
+
+
 def status_of(inlay, command, model):
     with host.Work() as work:
         path = os.path.join(work, 'm.onnx')
@@ -331,10 +361,11 @@ def main():
     p.add_argument('--seeds', type=int, default=60)
     o = p.parse_args()
     t = tap.Tap()
-    for case in (product_near_its_input, scale_beside_a_part, part_of_a_part, branches, nothing, margins, strided_margins):
+    for case in (product_near_its_input, scale_beside_a_part, part_of_a_part, branches, nothing, margins, strided_margins, wide_beside_narrow, unread_part):
         bad = judge(o.inlay, case(), PLANS)
         t.ok(case.__name__, not bad, bad)
     streams(t, o.inlay)
+    alignment(t, o.inlay)
     refusals(t, o.inlay)
     for seed in range(o.seeds):
         bad = judge(o.inlay, Mixed(seed).case(), random.Random(seed).sample(PLANS, 2))
