@@ -122,6 +122,30 @@ static void list_ports(Walk *walk)
     }
 }
 
+/* Does somebody need what the lane makes? */
+static bool is_asked_for(const Walk *walk, const Lane *lane)
+{
+    for (int i = 0; i < lane->ports; i++) {
+        const Port *port = walk->port.at + lane->port + i;
+        const Cell *cell = walk->cell.at + port->cell;
+        if (port->write && (cell->to || cell->n_readers))
+            return true;
+    }
+    return false;
+}
+
+/* Steps whose results nobody reads, checks among them, run for themselves. */
+static void aim_at_unread(Walk *walk)
+{
+    for (size_t k = 0; k < walk->lane.n; k++) {
+        Lane *lane = walk->lane.at + k;
+        if (lane->last || is_asked_for(walk, lane))
+            continue;
+        lane->last = true;
+        VEC_PUSH(walk->arena, &walk->goal, (int)k);
+    }
+}
+
 /* Are all its rows made here, one by one? How others see them does not matter. */
 static bool made_by_rows(const Walk *walk, const Cell *c)
 {
@@ -242,6 +266,7 @@ void lanes_list(Walk *walk)
     for (int32_t s = walk->first; s < walk->end; s++)
         add_lane(walk, s);
     list_ports(walk);
+    aim_at_unread(walk);
     pick_pair(walk);
     find_hosts(walk);
 }
