@@ -461,9 +461,8 @@ void lower_split(Lower *lower, Node *node)
             .start = start,
             .count = part_size(node, i, axis),
         };
-        Tensor *out = node->out[i];
-        if (out && out->uses && tensor_count(out))
-            lower_part(lower, out, node->in[0], part);
+        if (node->out[i] && tensor_count(node->out[i]))
+            lower_part(lower, node->out[i], node->in[0], part);
         start += part.count;
     }
 }

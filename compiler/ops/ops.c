@@ -57,17 +57,30 @@ static bool within(int n, OpCount count)
     return n >= count.min && (count.max == ANY || n <= count.max);
 }
 
+static bool check_inputs(const Node *node, OpCount count)
+{
+    if (within(node->n_in, count))
+        return true;
+    error_at(STATUS_MALFORMED, node_loc(node), NULL,
+             "has %d inputs; %s takes %d to %d", node->n_in, node->op->name,
+             count.min, count.max);
+    return false;
+}
+
+bool op_check_given(const Node *node)
+{
+    OpCount count = node->op->in;
+    count.max -= node->op->added;
+    return check_inputs(node, count);
+}
+
 bool op_check(const Node *node)
 {
     if (!node->op)
         return report_unknown(node);
     const OpRow *row = node->op;
-    if (!within(node->n_in, row->in)) {
-        error_at(STATUS_MALFORMED, node_loc(node), NULL,
-                 "has %d inputs; %s takes %d to %d", node->n_in, row->name,
-                 row->in.min, row->in.max);
+    if (!check_inputs(node, row->in))
         return false;
-    }
     if (!within(node->n_out, row->out)) {
         error_at(STATUS_MALFORMED, node_loc(node), NULL,
                  "has %d outputs; %s gives %d to %d", node->n_out, row->name,

@@ -124,6 +124,7 @@ struct OpRow {
     int since,
         until; /* opset versions with this meaning; until 0: to the newest */
     OpCount in, out;
+    int added;      /* of the most operands, those that only passes give it */
     DTypeSet types; /* of operand 0 that lower takes as they are */
     unsigned flags;
     ConstantFn *constant; /* NULL: it has no recipe of its own */
@@ -153,6 +154,8 @@ const char *op_left_out(const char *domain, const char *op_type);
 /* Checks operand counts and element type against the row; reports with error_at (all nodes are
  * checked before leaving). */
 bool op_check(const Node *node);
+/* The same of a node of the file: it has no operands that only passes give. */
+bool op_check_given(const Node *node);
 /* Does the permutation of a Transpose put the channels, which are last, behind the batch? */
 bool turns_to_planes(int rank, const int *perm);
 /* Does a BatchNormalization, whose shapes are known, normalize by the batch it is given? */

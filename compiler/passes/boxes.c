@@ -31,8 +31,11 @@ static void box_next(const Ranges *box, int depth, int64_t *at)
     }
 }
 
+/* Behind the data where it is too large for a place. */
 static int64_t place_of(int64_t index, int64_t size)
 {
+    if (index >= size)
+        return size;
     return index < 0 ? index + size : index;
 }
 
@@ -46,8 +49,10 @@ static bool take_ends(const int64_t *index, int64_t vectors, int depth,
         const int64_t size = data->dim[i];
         const int64_t first = i < depth ? place_of(index[i], size) : 0;
         const int64_t end = i < depth ? place_of(last[i], size) : size - 1;
+        if (first < 0 || end < first || end >= size)
+            return false;
         const int64_t side = i < depth ? end - first + 1 : 1;
-        if (first < 0 || end < first || end >= size || left % side)
+        if (left % side)
             return false;
         box->from[i] = first;
         box->to[i] = end + 1;

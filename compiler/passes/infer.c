@@ -33,9 +33,11 @@ bool resolve_node(Node *node)
 /* All unsupported nodes and attributes are reported at once, before anything is computed. */
 static void resolve_all(Graph *graph)
 {
-    for (size_t i = 0; i < graph->node.n; i++)
-        if (resolve_node(graph->node.at[i]))
-            op_check_attributes(graph->node.at[i]);
+    for (size_t i = 0; i < graph->node.n; i++) {
+        Node *node = graph->node.at[i];
+        if (resolve_node(node) && op_check_given(node))
+            op_check_attributes(node);
+    }
 }
 
 static bool constant_inputs(const Node *node)

@@ -155,8 +155,8 @@ static bool check_entry(Check *check, const Segment *segment, int32_t e)
     return check_place(check, step);
 }
 
-/* Kernels look for the slot of row r at r, or at r modulo the rows of a ring, and for elements where
- * their size divides the address. */
+/* Kernels look for the slot of row r at r, or at r modulo the rows of a ring, and for elements
+ * where their size divides the address. */
 static bool check_slots(Check *check, const Step *step)
 {
     check->step = step;

@@ -114,16 +114,28 @@ static void list_rows(Deal *deal)
     }
 }
 
-/* RowSlots have 16 bits, and each element of a row lies aligned. */
-static int64_t unit_of(const Deal *deal)
+/* Bytes of the widest element of the rows that are dealt. */
+static int64_t widest_element(const Deal *deal)
 {
     const Stream *stream = deal->stream;
-    int64_t unit = LEAST_UNIT;
+    const Item *items = deal->all->item.at;
+    int64_t widest = 0;
     for (size_t i = 0; i < stream->ring.n; i++) {
-        const Item *item = deal->all->item.at + stream->ring.at[i].item;
-        if (deal->base[i] >= 0)
-            unit = i64_max(unit, dtype_bits(item->root->dtype) / 8);
+        const int32_t number = stream->ring.at[i].item;
+        const Tensor *root = items[number].root;
+        const int64_t bits = dtype_bits(root->dtype);
+        if (deal->base[i] < 0)
+            continue;
+        widest = i64_max(widest, bits / 8);
     }
+    return widest;
+}
+
+/* RowSlots have 16 bits, and elements lie aligned. */
+static int64_t unit_of(const Deal *deal)
+{
+    int64_t unit = widest_element(deal);
+    unit = i64_max(unit, LEAST_UNIT);
     while (deal->rings / unit > UINT16_MAX)
         unit *= 2;
     return unit;

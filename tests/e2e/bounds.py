@@ -144,6 +144,9 @@ def short_operands():
     quants = [('q', weight('q', U8, [2, 4], range(8))), ('k', weight('k', F32, [2, 2], [1, 2, 3, 4]))]
     yield 'DequantizeLinear, blocks of -2', model('DequantizeLinear', [], [('y', F32, [2, 4])], quants, axis=1, block_size=-2)
     yield 'Slice of opset 8 without lists', model('Slice', [('x', F32, [4, 5])], [('y', F32, [4, 5])], opset=8)
+    square = [('a', F32, [4, 4]), ('b', F32, [4, 4]), ('c', F32, [4]), ('d', F32, [4, 4])]
+    yield 'MatMul of three operands', model('MatMul', square[:3], [('y', F32, [4, 4])])
+    yield 'Gemm of four operands', model('Gemm', square, [('y', F32, [4, 4])])
     yield 'Upsample without scales', model('Upsample', [('x', F32, [1, 2, 3, 4])], [('y', F32, [1, 2, 6, 8])], opset=7)
     yield 'AffineGrid, a size of floats', model('AffineGrid', [('theta', F32, [1, 2, 3]), ('size', F32, [4])], [('y', F32, [1, 1, 1, 2])])
     yield 'Loop, a scan output', loop_of_rows()

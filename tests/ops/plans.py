@@ -147,7 +147,7 @@ def wide_beside_narrow():
 
 
 def unread_part():
-    """A part that nobody reads is made in a stream, too, or not at all."""
+    """A part that nobody reads is made in a stream, too."""
     nodes = [make_node('Mul', ['x', 'c'], ['a']), make_node('Reshape', ['a', 'dims'], ['e']), make_node('Split', ['e', 'sizes'], ['p', 'q', 'r'], axis=-2),
              make_node('BatchNormalization', ['r', 's', 'b', 'm', 'v'], ['y'])]
     square = make_tensor('v', F32, [2], struct.pack('<2f', .9, 1.3))
