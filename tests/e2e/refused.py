@@ -56,6 +56,21 @@ def in_place():
     return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 16])], [onnx.make_value('y', f32, [2, 16])])
 
 
+def wide_rows():
+    """Rows of int64 and of 100 bytes in one pool."""
+    nodes = [onnx.make_node('Conv', ['x', 'w'], ['a'], pads=[1, 0, 1, 2], strides=[2, 2]), onnx.make_node('Round', ['a'], ['b']),
+             onnx.make_node('ArgMin', ['b'], ['y'], axis=0)]
+    weights = [onnx.make_tensor('w', f32, [5, 2, 1, 3], bytes(120))]
+    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 2, 3, 10])],
+                           [onnx.make_value('b', f32, [1, 5, 3, 5]), onnx.make_value('y', onnx.CODES['int64'], [1, 5, 3, 5])], weights)
+
+
+def halved(man):
+    """Slots counted in half as many bytes: they lie where they did."""
+    return {'tensors.%d.slots' % i: {'unit': t['slots']['unit'] // 2, 'rows': [2 * r for r in t['slots']['rows']]}
+            for i, t in enumerate(man['tensors']) if 'slots' in t}
+
+
 def tall():
     """More rows than a stream counts."""
     return one_node('Relu', ['x'], [1, 1, 65536, 2])
@@ -152,6 +167,7 @@ UNREAD = [
 STATE = [
     (lambda m: {'outputs.0.offset': m['outputs'][0]['offset'] + 16}, "output 0 is a state and does not lie at its input's place"),
 ]
+WIDE_ROWS = [(halved, 'has rows that are not aligned')]
 IN_PLACE = [({'steps.1': GONE}, ' is not done')]
 TALL = [({'schedule': [{'first': 0, 'steps': 1, 'prologue': 0, 'period': 1, 'repeats': 65536, 'epilogue': 0, 'list': [0]}],
           'arena.counters': {'offset': 0, 'bytes': 2}}, 'step 0 has more rows than its counter counts')]
@@ -205,7 +221,8 @@ def main():
     refuse_all(t, o, digits, 'digits by threads', ['--threads=2', '--plan=order'], THREADS)
     with host.Work() as work:
         for make, flags, table in ((joined_rows, [], PIECES), (branches, ['--io=x=rows'], JUMPS), (unread, ['--io=arena'], UNREAD),
-                                   (state, ['--state=y=h'], STATE), (in_place, [], IN_PLACE), (tall, [], TALL)):
+                                   (state, ['--state=y=h'], STATE), (in_place, [], IN_PLACE), (wide_rows, [], WIDE_ROWS),
+                                   (tall, [], TALL)):
             model = os.path.join(work, make.__name__ + '.onnx')
             with open(model, 'wb') as f:
                 f.write(make())
