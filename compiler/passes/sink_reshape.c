@@ -189,12 +189,14 @@ static Tensor *insert_slice(Graph *graph, const Node *before, Tensor *x,
     return out;
 }
 
-/* The places, of an axis of `size`, as runs; 0: there are too many. */
+/* The places, of an axis of `size`, as runs; 0: there are too many, or one is none of the axis. */
 static int runs_of(const int64_t *place, int64_t count, int64_t size, Run *run)
 {
     int n = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t at = place[i] < 0 ? place[i] + size : place[i];
+        if (at < 0 || at >= size)
+            return 0;
         if (n && at == run[n - 1].first + run[n - 1].count) {
             run[n - 1].count++;
             continue;

@@ -72,6 +72,13 @@ def if_of_two():
                       [make_value('y', F32, [4]), make_value('z', F32, [4])], [weight('c', BOOL, [], [1])])
 
 
+def far_channel():
+    """Of three channels behind a convolution the fifth is gathered."""
+    nodes = [make_node('Conv', ['x', 'w'], ['a']), make_node('Relu', ['a'], ['b']), make_node('Gather', ['b', 'i'], ['y'], 'it', axis=1)]
+    return make_model(nodes, [make_value('x', F32, [1, 2, 5])], [onnx.put(1, 'y') + onnx.put(2, onnx.put(1, onnx.put(1, F32)))],
+                      [weight('w', F32, [3, 2, 1], [1] * 6), weight('i', I64, [3], [4, 0, 1])])
+
+
 def one_number(op, numbers):
     """The operand that says how many is a list."""
     count = ('k', weight('k', I64, [len(numbers)], numbers))
@@ -147,6 +154,7 @@ def short_operands():
     square = [('a', F32, [4, 4]), ('b', F32, [4, 4]), ('c', F32, [4]), ('d', F32, [4, 4])]
     yield 'MatMul of three operands', model('MatMul', square[:3], [('y', F32, [4, 4])])
     yield 'Gemm of four operands', model('Gemm', square, [('y', F32, [4, 4])])
+    yield 'Gather, a channel that is none', far_channel()
     yield 'Upsample without scales', model('Upsample', [('x', F32, [1, 2, 3, 4])], [('y', F32, [1, 2, 6, 8])], opset=7)
     yield 'AffineGrid, a size of floats', model('AffineGrid', [('theta', F32, [1, 2, 3]), ('size', F32, [4])], [('y', F32, [1, 1, 1, 2])])
     yield 'Loop, a scan output', loop_of_rows()
@@ -214,7 +222,7 @@ def judge(inlay, data, work):
         f.write(data)
     status, text = host.run([inlay, 'analyze', path])
     if status == 65:
-        named = re.search(r'node 0 "it" \(\w+\): error: ', text)
+        named = re.search(r'node \d "it" \(\w+\): error: ', text)
         return '' if named and text.strip() else 'no node in: ' + text
     if status not in (0, 69):
         return 'status %d: %s' % (status, text[:500])
