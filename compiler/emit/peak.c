@@ -22,9 +22,11 @@ static int by_bytes(const void *a, const void *b)
 static void find_fullest(const Program *program, Peak *peak)
 {
     for (int32_t k = 0; k < (int32_t)program->step.n; k++)
-        if (program->plan.live[k] > peak->bytes)
-            peak->bytes = program->plan.live[k], peak->first = k,
+        if (program->plan.live[k] > peak->bytes) {
+            peak->bytes = program->plan.live[k];
+            peak->first = k;
             peak->end = k + 1;
+        }
 }
 
 /* The steps of the stream that the peak lies in. */
@@ -33,8 +35,10 @@ static void widen(const Program *program, Peak *peak)
     for (size_t i = 0; i < program->plan.segment.n; i++) {
         const Segment *g = program->plan.segment.at + i;
         if (g->list && peak->first >= g->first &&
-            peak->first < g->first + g->count)
-            peak->first = g->first, peak->end = g->first + g->count;
+            peak->first < g->first + g->count) {
+            peak->first = g->first;
+            peak->end = g->first + g->count;
+        }
     }
 }
 

@@ -43,7 +43,8 @@ static bool split_shapes(const Shape *y, const Shape *out, Split *split)
             else
                 b *= out->dim[j++];
         }
-        g->to = i, g->out_to = j;
+        g->to = i;
+        g->out_to = j;
     }
     if (!split->n)
         return false;

@@ -72,8 +72,10 @@ static bool check_layers(Check *check, int32_t first, int32_t end)
     int32_t open = 0; /* loops whose second round is still to come */
     for (int32_t i = first; i < end; i++) {
         const Step *s = check->program->step.at[i];
-        if (s->loop_end >= 0)
-            again[i] = true, open++;
+        if (s->loop_end >= 0) {
+            again[i] = true;
+            open++;
+        }
         if (!check_step(check, s))
             return false;
         for (int32_t k = i; open && k >= first; k--) {

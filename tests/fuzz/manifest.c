@@ -25,7 +25,9 @@ static uint64_t state = 88172645463325252u;
 
 static uint32_t rnd(uint32_t n)
 {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
     return (uint32_t)(state * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
 }
 

@@ -183,8 +183,11 @@ static inlay_svm_params svm_params(const Node *node)
             params.kernel = i;
     if (params.kernel < 0)
         fail_node(node, STATUS_MALFORMED, NULL, "kernel_type is \"%s\"", said);
-    if (count >= 3)
-        params.gamma = k[0], params.coef0 = k[1], params.degree = k[2];
+    if (count >= 3) {
+        params.gamma = k[0];
+        params.coef0 = k[1];
+        params.degree = k[2];
+    }
     return params;
 }
 

@@ -110,7 +110,8 @@ static void shared_bytes(void **state)
     add(&w, 0, 0, 400, 0, 1);
     add(&w, 1, 100, 400, 0, 2); /* 500 in step 0, for 800 of blocks */
     add(&w, 2, 500, 110, 1, 2); /* 510 in step 1 */
-    w.program.plan.arena_size = 610, w.program.plan.lower_bound = 510;
+    w.program.plan.arena_size = 610;
+    w.program.plan.lower_bound = 510;
     const Peak p = find(&w);
     assert_int_equal(p.first, 1);
     assert_int_equal(p.bytes, 510);

@@ -21,7 +21,8 @@ static Case random_case(void)
                .act = (int)rnd(INLAY_ACT_COUNT) };
     const size_t padded = (size_t)(t.oc + 3) / 4 * 4;
     t.x = rnd_floats((size_t)(t.rows * t.w * t.ic));
-    t.scale = rnd_floats((size_t)t.ic), t.shift = rnd_floats((size_t)t.ic);
+    t.scale = rnd_floats((size_t)t.ic);
+    t.shift = rnd_floats((size_t)t.ic);
     float *w = rnd_floats((size_t)(t.oc * t.ic));
     t.weights = pack_blocks(w, t.oc, t.ic, 16);
     t.bias = calloc(padded, sizeof *t.bias);
@@ -34,8 +35,12 @@ static Case random_case(void)
 
 static void case_free(Case *t)
 {
-    free(t->x), free(t->scale), free(t->shift), free(t->weights), free(t->bias),
-        free(t->q);
+    free(t->x);
+    free(t->scale);
+    free(t->shift);
+    free(t->weights);
+    free(t->bias);
+    free(t->q);
 }
 
 static Ring filled(const float *data, int rows, int w, int c, int pix)
@@ -75,7 +80,8 @@ static void formula(void **state)
                                    1e-6f);
             }
         ring_check_guards(&y);
-        free(x.memory), free(y.memory);
+        free(x.memory);
+        free(y.memory);
         case_free(&t);
     }
 }
@@ -113,7 +119,10 @@ static void planes(void **state)
             assert_float_equal(y[i], want, 1e-6f);
         }
         assert_true(y[n] == guard);
-        free(x), free(y), free(scale), free(shift);
+        free(x);
+        free(y);
+        free(scale);
+        free(shift);
     }
 }
 
@@ -185,9 +194,16 @@ static void in_front(void **state)
             ring_get(&y, r, want);
         }
         assert_memory_equal(got, want, n * sizeof *got);
-        ring_check_guards(&y), ring_check_guards(&z);
-        free(scratch), free(want), free(got), free(x.memory), free(m.memory),
-            free(y.memory), free(z.memory), free(q.memory);
+        ring_check_guards(&y);
+        ring_check_guards(&z);
+        free(scratch);
+        free(want);
+        free(got);
+        free(x.memory);
+        free(m.memory);
+        free(y.memory);
+        free(z.memory);
+        free(q.memory);
         case_free(&t);
     }
 }
@@ -199,8 +215,10 @@ static void activations(void **state)
     enum { W = 7, C = 19 };
     for (int act = 1; act < INLAY_ACT_COUNT; act++) {
         float x[W * C], y[W * C], scale[C], shift[C];
-        for (int i = 0; i < C; i++)
-            scale[i] = rnd_float(), shift[i] = rnd_float();
+        for (int i = 0; i < C; i++) {
+            scale[i] = rnd_float();
+            shift[i] = rnd_float();
+        }
         for (int i = 0; i < W * C; i++)
             x[i] = 4.0f * rnd_float();
         const inlay_affine_params p = { W, C, 0, act, 0.25f, 0.5f },

@@ -106,7 +106,8 @@ static void fill(Case *t)
     const size_t out = (size_t)t->y_rows * (size_t)p->ow * (size_t)t->yc;
     t->q = rnd_floats(out);
     t->want = rnd_floats(out);
-    p->a = -0.5f, p->b = 0.75f;
+    p->a = -0.5f;
+    p->b = 0.75f;
     p->clamp = p->act == INLAY_ACT_SWISH ? 0 : (int32_t)rnd(4);
     t->residual = rnd(3) == 0;
     naive(t);
@@ -114,7 +115,11 @@ static void fill(Case *t)
 
 static void drop(Case *t)
 {
-    free(t->x), free(t->w), free(t->b), free(t->q), free(t->want);
+    free(t->x);
+    free(t->w);
+    free(t->b);
+    free(t->q);
+    free(t->want);
 }
 
 typedef enum Kind { PLAIN, DEPTHWISE, SIGNAL } Kind;
@@ -143,19 +148,24 @@ static Case random_case(Kind kind)
     Case t = { .n = 1 + (int)rnd(2) };
     inlay_conv_params *p = &t.p;
     p->od = dimension(&p->id, &p->kd, &p->sd, &p->dd, &p->pd, 3, 3);
-    if (kind != PLAIN || rnd(3))
-        p->od = p->id = p->kd = p->sd = p->dd = 1, p->pd = 0;
+    if (kind != PLAIN || rnd(3)) {
+        p->od = p->id = p->kd = p->sd = p->dd = 1;
+        p->pd = 0;
+    }
     p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, 4,
                       kind == SIGNAL ? 30 : 6);
     p->ow = dimension(&p->iw, &p->kw, &p->sw, &p->dw, &p->pw, 4, 20);
-    if (kind == SIGNAL || (depthwise && rnd(4) == 0))
-        p->ow = p->iw = p->kw = p->sw = p->dw = 1, p->pw = 0;
-    else if (depthwise && rnd(2))
+    if (kind == SIGNAL || (depthwise && rnd(4) == 0)) {
+        p->ow = p->iw = p->kw = p->sw = p->dw = 1;
+        p->pw = 0;
+    } else if (depthwise && rnd(2))
         adjacent_columns(p);
     if (rnd(4) == 0) { /* 1x1 */
         p->kd = p->kh = p->kw = p->sd = p->sh = p->sw = 1;
         p->pd = p->ph = p->pw = 0;
-        p->od = p->id, p->oh = p->ih, p->ow = p->iw;
+        p->od = p->id;
+        p->oh = p->ih;
+        p->ow = p->iw;
     }
     p->groups = depthwise ? 1 + (int32_t)rnd(45)
                 : rnd(3)  ? 1
@@ -233,9 +243,12 @@ static void run_rings(const Case *t, const inlay_step *s, void *const *base,
         const int u = s->backward ? t->y_rows - 1 - done : done;
         n = burst_at(t, u, s->backward, burst);
         const int from = s->backward ? u - n + 1 : u;
-        ring_poison(x), ring_poison(q);
-        for (int k = from; k < from + n; k++)
-            put_window(t, x, k), ring_put(q, k, t->q);
+        ring_poison(x);
+        ring_poison(q);
+        for (int k = from; k < from + n; k++) {
+            put_window(t, x, k);
+            ring_put(q, k, t->q);
+        }
         assert_int_equal(s->run(base, s, from, from + n), 0);
         for (int k = from; k < from + n; k++)
             ring_get(y, k, got);
@@ -285,9 +298,15 @@ static void run_case(const Case *t, Kind kind, bool rings)
     }
     check_close(got, t->want, (size_t)(t->y_rows * p->ow * t->yc),
                 sqrt((double)t->taps));
-    ring_check_guards(&x), ring_check_guards(&y), ring_check_guards(&q);
-    free(w), free(bias), free(got), free(x.memory), free(y.memory),
-        free(q.memory);
+    ring_check_guards(&x);
+    ring_check_guards(&y);
+    ring_check_guards(&q);
+    free(w);
+    free(bias);
+    free(got);
+    free(x.memory);
+    free(y.memory);
+    free(q.memory);
 }
 
 static void random_geometries(void **state)
@@ -381,7 +400,9 @@ static void diagonal_overlap(void **state)
         const inlay_step s = { inlay_conv_f32, &t.p, ref, 9, backward };
         inlay_conv_f32(base, &s, 0, 9);
         check_close(y, t.want, all, 5.0);
-        free(memory), free(w), free(bias);
+        free(memory);
+        free(w);
+        free(bias);
         drop(&t);
     }
 }
@@ -417,7 +438,9 @@ static void check_over(const Case *t, Kind kind, size_t x, size_t y,
     const inlay_step s = { run, p, ref, p->oh, backward };
     run(base, &s, 0, p->oh);
     check_close(memory + y, t->want, all_y, 5.0);
-    free(memory), free(w), free(bias);
+    free(memory);
+    free(w);
+    free(bias);
 }
 
 /* A signal of single pixels, y over x, so many rows off that no row is read after it is written.

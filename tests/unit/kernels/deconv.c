@@ -55,15 +55,22 @@ static Case random_case(void)
                               .dw = 1,
                               .width = 16,
                               .groups = 1 + (int32_t)rnd(2) };
-    p->ih = 1 + (int32_t)rnd(5), p->iw = 1 + (int32_t)rnd(20);
-    p->sh = 1 + (int32_t)rnd(3), p->sw = 1 + (int32_t)rnd(3);
-    p->kh = (t.kh + p->sh - 1) / p->sh, p->kw = (t.kw + p->sw - 1) / p->sw;
-    p->ph = (int32_t)rnd((uint32_t)t.kh), p->pw = (int32_t)rnd((uint32_t)t.kw);
-    p->oh = (p->ih - 1) * p->sh + t.kh - p->ph + (int32_t)rnd(3),
+    p->ih = 1 + (int32_t)rnd(5);
+    p->iw = 1 + (int32_t)rnd(20);
+    p->sh = 1 + (int32_t)rnd(3);
+    p->sw = 1 + (int32_t)rnd(3);
+    p->kh = (t.kh + p->sh - 1) / p->sh;
+    p->kw = (t.kw + p->sw - 1) / p->sw;
+    p->ph = (int32_t)rnd((uint32_t)t.kh);
+    p->pw = (int32_t)rnd((uint32_t)t.kw);
+    p->oh = (p->ih - 1) * p->sh + t.kh - p->ph + (int32_t)rnd(3);
     p->ow = (p->iw - 1) * p->sw + t.kw - p->pw + (int32_t)rnd(3);
-    p->ic = 1 + (int32_t)rnd(6), p->oc = 1 + (int32_t)rnd(rnd(2) ? 70 : 9);
-    t.xc = p->groups * p->ic, t.yc = p->groups * p->oc;
-    t.x_rows = t.n * p->ih, t.y_rows = t.n * p->oh;
+    p->ic = 1 + (int32_t)rnd(6);
+    p->oc = 1 + (int32_t)rnd(rnd(2) ? 70 : 9);
+    t.xc = p->groups * p->ic;
+    t.yc = p->groups * p->oc;
+    t.x_rows = t.n * p->ih;
+    t.y_rows = t.n * p->oh;
     t.x = rnd_floats((size_t)(t.x_rows * p->iw * t.xc));
     t.w = rnd_floats((size_t)(t.xc * p->oc * t.kh * t.kw));
     t.b = rnd_floats((size_t)t.yc);
@@ -92,7 +99,8 @@ static void pack_phase(const Case *t, int ph, int pw, int g, float *to)
                 }
     float *blocks = pack_blocks(w, p->oc, taps, 16);
     memcpy(to, blocks, (size_t)((p->oc + 3) / 4 * 4 * taps) * sizeof *to);
-    free(w), free(blocks);
+    free(w);
+    free(blocks);
 }
 
 static void random_phases(void **state)
@@ -129,9 +137,17 @@ static void random_phases(void **state)
         for (int r = 0; r < t.y_rows; r++)
             ring_get(&y, r, got);
         check_close(got, t.want, (size_t)(t.y_rows * p->ow * t.yc), 5.0);
-        ring_check_guards(&x), ring_check_guards(&y);
-        free(w), free(bias), free(got), free(x.memory), free(y.memory),
-            free(t.x), free(t.w), free(t.b), free(t.want);
+        ring_check_guards(&x);
+        ring_check_guards(&y);
+        free(w);
+        free(bias);
+        free(got);
+        free(x.memory);
+        free(y.memory);
+        free(t.x);
+        free(t.w);
+        free(t.b);
+        free(t.want);
     }
 }
 
@@ -165,7 +181,11 @@ static void plain_form(void **state)
         const inlay_step s = { inlay_deconv_plain_f32, &q, ref, 1, 0 };
         assert_int_equal(inlay_deconv_plain_f32(base, &s, 0, 1), 0);
         check_close(y, t.want, (size_t)(t.y_rows * p->ow * t.yc), 5.0);
-        free(y), free(t.x), free(t.w), free(t.b), free(t.want);
+        free(y);
+        free(t.x);
+        free(t.w);
+        free(t.b);
+        free(t.want);
     }
 }
 

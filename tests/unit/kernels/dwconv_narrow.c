@@ -74,7 +74,8 @@ static void random_sizes(inlay_conv_params *p, bool over)
         p->ow = p->iw;
     p->groups = 1 + (int32_t)rnd(rnd(3) ? 40 : MOST_CHANNELS);
     p->act = !over && rnd(4) == 0 ? INLAY_ACT_SWISH : INLAY_ACT_NONE;
-    p->a = -0.5f, p->b = 0.75f;
+    p->a = -0.5f;
+    p->b = 0.75f;
     p->clamp = p->act ? 0 : (int32_t)rnd(4);
 }
 
@@ -135,8 +136,13 @@ static Case random_case(const Type *type, bool over)
 
 static void drop(Case *t)
 {
-    free(t->stored.values), free(t->stored.zero), free(t->stored.scale);
-    free(t->stored.wide), free(t->x), free(t->q), free(t->bias);
+    free(t->stored.values);
+    free(t->stored.zero);
+    free(t->stored.scale);
+    free(t->stored.wide);
+    free(t->x);
+    free(t->q);
+    free(t->bias);
 }
 
 /* All rows, in two calls. */
@@ -197,7 +203,8 @@ static void apart(void **state)
         run(&t, t.p.act ? type->with_act : type->kernel, true, backward, t.x,
             got);
         check(&t, got, want);
-        free(want), free(got);
+        free(want);
+        free(got);
         drop(&t);
     }
 }
@@ -222,7 +229,8 @@ static void over_the_image(void **state)
         run(&t, inlay_dwconv_f32, false, backward, t.x, want);
         run(&t, type->kernel, true, backward, x, y);
         check(&t, y, want);
-        free(both), free(want);
+        free(both);
+        free(want);
         drop(&t);
     }
 }

@@ -27,7 +27,9 @@ static void random_nest(inlay_nd2_params *p, size_t *size)
                 step[k] *= p->n[d];
         }
     }
-    size[0] = 1, size[1] = (size_t)step[0], size[2] = (size_t)step[1];
+    size[0] = 1;
+    size[1] = (size_t)step[0];
+    size[2] = (size_t)step[1];
     for (int d = 0; d < p->rank; d++)
         size[0] *= (size_t)p->n[d];
 }
@@ -55,7 +57,9 @@ static void broadcasts(void **state)
             assert_true(y[i] == a[ia] - b[ib]);
         }
         assert_true(y[size[0]] == guard);
-        free(a), free(b), free(y);
+        free(a);
+        free(b);
+        free(y);
     }
 }
 
@@ -89,9 +93,11 @@ static void rows_and_pixels(void **state)
         for (int i = 0; i < ROWS * WIDTH * C; i++)
             assert_true(got[i] == image[i] + bias[i % C]);
         ring_check_guards(&y);
-        free(x.memory), free(y.memory);
+        free(x.memory);
+        free(y.memory);
     }
-    free(image), free(bias);
+    free(image);
+    free(bias);
 }
 
 /* An operand of 2 rows, each for 3 units, and then again; its rows one after the other, or where a
@@ -161,7 +167,8 @@ static void unary_rows(void **state)
         for (int i = 0; i < ROWS * WIDTH * C; i++)
             assert_true(got[i] == (image[i] < 0 ? 0.25f * image[i] : image[i]));
         ring_check_guards(&y);
-        free(x.memory), free(y.memory);
+        free(x.memory);
+        free(y.memory);
     }
     free(image);
 }
@@ -182,7 +189,9 @@ static void on_its_own_operand(void **state)
         else
             RUN(inlay_mul_f32, &p, b, a, b);
         assert_memory_equal(n & 1 ? a : b, want, (size_t)n * sizeof *want);
-        free(a), free(b), free(want);
+        free(a);
+        free(b);
+        free(want);
     }
 }
 
@@ -198,7 +207,8 @@ static void roots(void **state)
         inlay_roots_f32(x, x, n);
         for (int i = 0; i < n; i++)
             assert_true(x[i] == want[i] || (isnan(x[i]) && isnan(want[i])));
-        free(x), free(want);
+        free(x);
+        free(want);
     }
 }
 
@@ -428,8 +438,10 @@ static void bytes(void **state)
     const inlay_nd2_params p = {
         .rank = 1, .pixel = -1, .n = { 65536 }, .a = { 1 }, .b = { 1 }
     };
-    for (int i = 0; i < 65536; i++)
-        a[i] = (int8_t)(i & 255), b[i] = (int8_t)(i >> 8);
+    for (int i = 0; i < 65536; i++) {
+        a[i] = (int8_t)(i & 255);
+        b[i] = (int8_t)(i >> 8);
+    }
     RUN(inlay_add_i8, &p, y, a, b);
     for (int i = 0; i < 65536; i++)
         assert_int_equal(y[i], (int8_t)(a[i] + b[i]));

@@ -50,7 +50,9 @@ static uint64_t seed_ = 88172645463325252u;
 
 static inline uint32_t rnd(uint32_t n)
 {
-    seed_ ^= seed_ << 13, seed_ ^= seed_ >> 7, seed_ ^= seed_ << 17;
+    seed_ ^= seed_ << 13;
+    seed_ ^= seed_ >> 7;
+    seed_ ^= seed_ << 17;
     return (uint32_t)(seed_ >> 33) % n;
 }
 

@@ -132,7 +132,9 @@ static void top(void **state)
                     assert_int_equal(y[(o * q.k + k) * p.inner + c],
                                      x[(o * p.n + i) * p.inner + c]);
                 }
-        free(x), free(y), free(at);
+        free(x);
+        free(y);
+        free(at);
     }
 }
 
@@ -249,7 +251,9 @@ static void contractions(void **state)
     const inlay_det_params det = { 1, 3 };
     RUN(inlay_det_f32, &det, &d, m, scratch);
     assert_float_equal(d, -11.0f, 1e-5f);
-    free(a), free(b), free(bt);
+    free(a);
+    free(b);
+    free(bt);
 }
 
 static void resampling(void **state)
@@ -275,8 +279,12 @@ static void resampling(void **state)
                                       .taps = 2 };
     RUN(inlay_resample_f32, &q, y, x, tables, weights);
     check_close(y, (float[]){ 1, 1.25f, 1.75f, 2.5f, 3.5f, 4 }, 6, 1.0);
-    p.mode = INLAY_NEAREST, p.taps = 1, p.n_out = 4,
-    p.coordinate = INLAY_ASYMMETRIC, p.nearest = INLAY_FLOOR, p.stride = 10;
+    p.mode = INLAY_NEAREST;
+    p.taps = 1;
+    p.n_out = 4;
+    p.coordinate = INLAY_ASYMMETRIC;
+    p.nearest = INLAY_FLOOR;
+    p.stride = 10;
     float scale = 1.5f;
     assert_int_equal(
         RUN(inlay_resize_table, &p, index, weight, &scale, NULL, NULL), 0);

@@ -42,9 +42,12 @@ static inlay_matmul_params random_params(void)
     const int64_t one[3] = { (int64_t)p.m * p.k, (int64_t)p.k * p.n,
                              (int64_t)p.m * p.n };
     int64_t *batch[3] = { p.a_batch, p.b_batch, p.c_batch };
-    p.am = ta ? 1 : p.k, p.ak = ta ? p.m : 1;
-    p.bk = tb ? 1 : p.n, p.bn = tb ? p.k : 1;
-    p.cm = rnd(2) ? p.n : 0, p.cn = p.cm || rnd(2) ? 1 : 0;
+    p.am = ta ? 1 : p.k;
+    p.ak = ta ? p.m : 1;
+    p.bk = tb ? 1 : p.n;
+    p.bn = tb ? p.k : 1;
+    p.cm = rnd(2) ? p.n : 0;
+    p.cn = p.cm || rnd(2) ? 1 : 0;
     p.lines = p.m * p.batch[4] * p.batch[5];
     for (int i = 0; i < 3; i++) {
         batch[i][5] = rnd(3) ? one[i] : 0;
@@ -77,7 +80,11 @@ static void random_products(void **state)
         naive(&p, want, a, b, ref[3].base < 0 ? NULL : c);
         assert_int_equal(inlay_matmul_f32(base, &s, 0, 1), 0);
         check_close(y, want, out, sqrt((double)p.k));
-        free(a), free(b), free(c), free(y), free(want);
+        free(a);
+        free(b);
+        free(c);
+        free(y);
+        free(want);
     }
 }
 
@@ -157,8 +164,12 @@ static void rows_in_rings(void **state)
     for (int i = 0; i < 400; i++) {
         Rings t = random_rings();
         check_rings(&t);
-        free(t.a), free(t.b), free(t.c);
-        free(t.want), free(t.ring_a), free(t.ring_y);
+        free(t.a);
+        free(t.b);
+        free(t.c);
+        free(t.want);
+        free(t.ring_a);
+        free(t.ring_y);
     }
 }
 
@@ -237,7 +248,12 @@ static void packed(void **state)
         const inlay_step s = { inlay_conv_f32, &p, ref, 1, 0 };
         inlay_conv_f32(base, &s, 0, 1);
         check_close(y, want, (size_t)(m * n), sqrt((double)k));
-        free(a), free(w), free(bias), free(y), free(want), free(blocks);
+        free(a);
+        free(w);
+        free(bias);
+        free(y);
+        free(want);
+        free(blocks);
     }
 }
 

@@ -42,16 +42,19 @@ static Linked *grow(Tables *t, int depth, int targets)
     const int at = t->nodes++;
     const bool leaf = depth == 0 || rnd(6) == 0;
     n->mode = leaf ? INLAY_TREE_LEAF : (int)rnd(7);
-    n->feature = (int)rnd(FEATURES), n->missing = (int)rnd(2);
+    n->feature = (int)rnd(FEATURES);
+    n->missing = (int)rnd(2);
     n->value = n->mode == INLAY_TREE_MEMBER ? (rnd(2) ? 0.0 : 3.0)
                                             : ((double)rnd(9) - 4.0) / 4.0;
-    t->value[at] = n->value, t->value_f[at] = (float)n->value;
+    t->value[at] = n->value;
+    t->value_f[at] = (float)n->value;
     if (leaf) {
-        n->target = (int)rnd((uint32_t)targets),
+        n->target = (int)rnd((uint32_t)targets);
         n->weight = (double)rnd_float();
-        t->node[2 * at] = 16 + INLAY_TREE_LEAF * 2,
-                    t->node[2 * at + 1] = t->votes;
-        t->target[t->votes] = n->target, t->weight[t->votes] = n->weight,
+        t->node[2 * at] = 16 + INLAY_TREE_LEAF * 2;
+        t->node[2 * at + 1] = t->votes;
+        t->target[t->votes] = n->target;
+        t->weight[t->votes] = n->weight;
         t->weight_f[t->votes] = (float)n->weight;
         t->votes++;
         return n;
@@ -65,8 +68,10 @@ static Linked *grow(Tables *t, int depth, int targets)
 
 static void fell(Linked *n)
 {
-    if (n->yes)
-        fell(n->yes), fell(n->no);
+    if (n->yes) {
+        fell(n->yes);
+        fell(n->no);
+    }
     free(n);
 }
 
@@ -142,9 +147,10 @@ static void ensembles(void **state)
         }
         double x[ROWS * FEATURES], z[ROWS * 4], scratch[16];
         float x_f[ROWS * FEATURES], z_f[ROWS * 4];
-        for (int i = 0; i < ROWS * FEATURES; i++)
-            x[i] = rnd(10) ? ((double)rnd(17) - 8.0) / 8.0 : (double)NAN,
+        for (int i = 0; i < ROWS * FEATURES; i++) {
+            x[i] = rnd(10) ? ((double)rnd(17) - 8.0) / 8.0 : (double)NAN;
             x_f[i] = (float)x[i];
+        }
         void *wide[12] = { z,        NULL,     x,
                            t.root,   t.node,   t.value,
                            t.target, t.weight, (void *)(uintptr_t)members,
@@ -222,7 +228,8 @@ static void two_classes(void **state)
     run(inlay_tree_f32, &p, 12, base);
     check_close(z, (const float[]){ 0.3f, 0.7f }, 2, 1.0);
     assert_int_equal(label, 4);
-    p.positive = 0, weight = -0.7f;
+    p.positive = 0;
+    weight = -0.7f;
     run(inlay_tree_f32, &p, 12, base);
     check_close(z, (const float[]){ 0.7f, -0.7f }, 2, 1.0);
     assert_int_equal(label, 3);
@@ -235,10 +242,11 @@ static double kernel_of(const inlay_svm_params *p, const float *a,
                         const float *b)
 {
     double dot = 0.0, distance = 0.0;
-    for (int i = 0; i < p->features; i++)
-        dot += (double)a[i] * (double)b[i],
-            distance +=
+    for (int i = 0; i < p->features; i++) {
+        dot += (double)a[i] * (double)b[i];
+        distance +=
             ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+    }
     switch (p->kernel) {
     case 0:
         return dot;
@@ -276,7 +284,9 @@ static void svm_regression(void **state)
         void *base[5] = { z, x, c, v, &rho };
         run(inlay_svm_regress, &p, 5, base);
         check_close(z, want, 3, 3.0);
-        free(x), free(v), free(c);
+        free(x);
+        free(v);
+        free(c);
     }
 }
 

@@ -47,8 +47,10 @@ static void random_moves(void **state)
             p.y[d] = dense;
             dense *= p.n[d];
             const uint32_t special = rnd(6);
-            if (special == 0)
-                p.x0 += p.x[d] * (p.n[d] - 1), p.x[d] = -p.x[d];
+            if (special == 0) {
+                p.x0 += p.x[d] * (p.n[d] - 1);
+                p.x[d] = -p.x[d];
+            }
             if (special == 1)
                 p.x[d] = 0;
         }
@@ -65,7 +67,8 @@ static void random_moves(void **state)
             assert_memory_equal(y + (size_t)i * size,
                                 x + from * (ptrdiff_t)size, size);
         }
-        free(x), free(y);
+        free(x);
+        free(y);
     }
 }
 
@@ -108,7 +111,9 @@ static void layouts(void **state)
     }
     assert_memory_equal(planes, back, ALL * sizeof *back);
     ring_check_guards(&image);
-    free(planes), free(back), free(image.memory);
+    free(planes);
+    free(back);
+    free(image.memory);
 }
 
 /* The formula of the header, element by element. */
@@ -215,7 +220,8 @@ static void rows_moved(void **state)
                 }
             }
             ring_check_guards(&y);
-            free(x.memory), free(y.memory);
+            free(x.memory);
+            free(y.memory);
         }
         free(data);
     }
@@ -249,7 +255,8 @@ static void shuffles(void **state)
                     assert_true(ring_pixel(to, r, w)[c] ==
                                 data[(r * W + w) * C + from[c]]);
         ring_check_guards(to);
-        free(x.memory), free(y.memory);
+        free(x.memory);
+        free(y.memory);
     }
     free(data);
 }
@@ -360,7 +367,9 @@ static void pads_by_value(void **state)
     pads[1] = 1;
     assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL),
                      -INLAY_E_SHAPE);
-    pads[0] = -1, pads[1] = 5, p.mode = 0;
+    pads[0] = -1;
+    pads[1] = 5;
+    p.mode = 0;
     assert_int_equal(RUN(inlay_pad_values, &p, y, x, pads, &fill, NULL), 0);
     assert_true(y[0] == 2 && y[1] == 3 && y[2] == 9 && y[6] == 9);
 }

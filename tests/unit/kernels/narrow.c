@@ -151,7 +151,8 @@ static void widens(void **state)
                                                      t->kind));
         }
     }
-    free(bytes), free(got);
+    free(bytes);
+    free(got);
 }
 
 static int32_t most(int32_t a, int32_t b)
@@ -198,7 +199,8 @@ static Case random_case(Form form)
     p->oc = 1 + (int32_t)rnd(rnd(2) ? CHANNELS : 20);
     p->width = rnd(2) ? 4 : 16;
     p->act = rnd(4) ? INLAY_ACT_NONE : INLAY_ACT_SWISH;
-    p->a = -0.5f, p->b = 0.75f;
+    p->a = -0.5f;
+    p->b = 0.75f;
     p->clamp = p->act ? 0 : (int32_t)rnd(4);
     t.phases = form == TRANSPOSED ? p->sh * p->sw : 1;
     t.residual = rnd(3) == 0;
@@ -215,8 +217,10 @@ static size_t packed_at(const inlay_conv_params *p, int c, int each, int k)
     if (padded - first < width) {
         const int left = padded - first;
         width = left >= 8 ? 8 : 4;
-        if (c - group - first >= width)
-            first += width, width = 4;
+        if (c - group - first >= width) {
+            first += width;
+            width = 4;
+        }
     }
     return (size_t)((group + first) * each + k * width + (c - group - first));
 }
@@ -363,8 +367,15 @@ static void compare(const Type *type, Form form)
     const float large = largest(wide, n);
     for (size_t i = 0; i < out; i++)
         same_result(&t, i, got[i], want[i], large);
-    free(w), free(z), free(scale), free(wide), free(x), free(bias), free(q);
-    free(got), free(want);
+    free(w);
+    free(z);
+    free(scale);
+    free(wide);
+    free(x);
+    free(bias);
+    free(q);
+    free(got);
+    free(want);
 }
 
 /* Pairs: the sizes of a row, and the parameters of the second convolution as if it stood alone. */
@@ -440,7 +451,9 @@ static void run_pair(const Pair *pair, inlay_kernel *kernel, const void *params,
         ref[i].pix = i ? p->ic : p->oc;
         ref[i].row = (size_t)(p->iw * ref[i].pix) * sizeof(float);
     }
-    ref[6].cap = 3, ref[6].pix = p->oc, ref[6].row = ref[0].row;
+    ref[6].cap = 3;
+    ref[6].pix = p->oc;
+    ref[6].row = ref[0].row;
     const inlay_step s = { kernel, params, ref, 3, (int32_t)rnd(2) };
     assert_int_equal(kernel(base, &s, 0, 3), 0);
 }
@@ -494,8 +507,17 @@ static void compare_pair(const Type *type, bool affine)
     const float large = largest(wide, n);
     for (size_t i = 0; i < out; i++)
         same_result(t, i, got[i], want[i], large);
-    free(w), free(scale), free(wide), free(x), free(first), free(shift);
-    free(bias), free(q), free(scratch), free(got), free(want);
+    free(w);
+    free(scale);
+    free(wide);
+    free(x);
+    free(first);
+    free(shift);
+    free(bias);
+    free(q);
+    free(scratch);
+    free(got);
+    free(want);
 }
 
 static void pairs(void **state)

@@ -81,18 +81,24 @@ static Case random_case(bool planes)
     p->groups = 1;
     p->ic = p->oc = t.c;
     p->count_pad = (int32_t)rnd(2);
-    dimension(p, 0, planes), dimension(p, 1, true), dimension(p, 2, true);
+    dimension(p, 0, planes);
+    dimension(p, 1, true);
+    dimension(p, 2, true);
     const int32_t *size[2] = { p->in, p->out };
     for (int i = 0; i < 2; i++) {
         int64_t *s = i ? p->ys : p->xs;
-        s[1] = 1, s[4] = t.c, s[3] = s[4] * size[i][2],
-        s[2] = s[3] * size[i][1], s[0] = s[2] * size[i][0];
+        s[1] = 1;
+        s[4] = t.c;
+        s[3] = s[4] * size[i][2];
+        s[2] = s[3] * size[i][1];
+        s[0] = s[2] * size[i][0];
     }
     t.x_rows = p->images * p->in[0] * p->in[1];
     t.y_rows = p->images * p->out[0] * p->out[1];
     const size_t out = (size_t)(t.y_rows * p->out[2] * t.c);
     t.x = rnd_floats((size_t)(t.x_rows * p->in[2] * t.c));
-    t.want_max = rnd_floats(out), t.want_mean = rnd_floats(out);
+    t.want_max = rnd_floats(out);
+    t.want_mean = rnd_floats(out);
     t.want_index = malloc(out * sizeof *t.want_index);
     for (int n = 0; n < p->images; n++)
         for (int z = 0; z < p->out[0]; z++)
@@ -105,7 +111,10 @@ static Case random_case(bool planes)
 
 static void drop(Case *t)
 {
-    free(t->x), free(t->want_max), free(t->want_mean), free(t->want_index);
+    free(t->x);
+    free(t->want_max);
+    free(t->want_mean);
+    free(t->want_index);
 }
 
 static inlay_pool_params row_params(const Case *t)
@@ -152,8 +161,11 @@ static void run_rows(const Case *t, inlay_kernel *kernel, const float *want,
         ring_get(&y, u, got);
     }
     check_close(got, want, (size_t)(t->y_rows * p.ow * t->c), 1.0);
-    ring_check_guards(&x), ring_check_guards(&y);
-    free(got), free(x.memory), free(y.memory);
+    ring_check_guards(&x);
+    ring_check_guards(&y);
+    free(got);
+    free(x.memory);
+    free(y.memory);
 }
 
 static void random_pools(void **state)
@@ -190,7 +202,8 @@ static void plain_pools(void **state)
         base[1] = t.x;
         inlay_avgpool_plain_f32(base, &s, 0, 1);
         check_close(y, t.want_mean, out, 1.0);
-        free(y), free(index);
+        free(y);
+        free(index);
         drop(&t);
     }
 }
@@ -246,13 +259,15 @@ static void global_pools(void **state)
             double sum = 0.0, most = -9.0;
             for (int i = 0; i < ROWS * WIDTH; i++) {
                 const double v = (double)image[(n * ROWS * WIDTH + i) * C + c];
-                sum += v, most = v > most ? v : most;
+                sum += v;
+                most = v > most ? v : most;
             }
             assert_float_equal(y[0][n * C + c], sum / (ROWS * WIDTH), 1e-5);
             assert_float_equal(y[1][n * C + c], most, 0.0);
         }
     ring_check_guards(&x);
-    free(image), free(x.memory);
+    free(image);
+    free(x.memory);
 }
 
 int main(void)

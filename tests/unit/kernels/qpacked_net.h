@@ -435,8 +435,14 @@ static inline void free_net(Net *n)
     buffer_free(&n->w);
     buffer_free(&n->y);
     buffer_free(&n->scratch);
-    free(n->given), free(n->zw), free(n->given_scale), free(n->add);
-    free(n->bias), free(n->sums), free(n->zeros), free(n->scale);
+    free(n->given);
+    free(n->zw);
+    free(n->given_scale);
+    free(n->add);
+    free(n->bias);
+    free(n->sums);
+    free(n->zeros);
+    free(n->scale);
     free(n->packed);
 }
 

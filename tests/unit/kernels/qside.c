@@ -73,7 +73,9 @@ static void two_are_exact(void **state)
         const int step_b = (int)rnd(3);
         const bool over = step_a == 1 && rnd(2);
         Line a, b, y;
-        fill(&a), fill(&b), fill(&y);
+        fill(&a);
+        fill(&b);
+        fill(&y);
         const Line before = a;
         inlay_qtwo *run = product ? inlay_qmul_run : inlay_qadd_run;
         Line *to = over ? &a : &y;

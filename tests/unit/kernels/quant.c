@@ -56,11 +56,13 @@ static inlay_quant_params random_quant(size_t *scales)
         *scales = 1;
         break;
     case 1:
-        p.sa = 1, *scales = (size_t)p.axis;
+        p.sa = 1;
+        *scales = (size_t)p.axis;
         break;
     default:
         p.block = 1 + (int32_t)rnd(4);
-        p.sa = p.inner, p.si = p.inner > 1,
+        p.sa = p.inner;
+        p.si = p.inner > 1;
         p.so = (p.axis + p.block - 1) / p.block * p.inner;
         *scales = (size_t)(p.outer * p.so);
     }
@@ -96,7 +98,11 @@ static void quantize(void **state)
                                      quantized(x[at], s[k], z[k], -128, 127));
                     assert_true(back[at] == (float)(y[at] - z[k]) * s[k]);
                 }
-        free(x), free(s), free(y), free(z), free(back);
+        free(x);
+        free(s);
+        free(y);
+        free(z);
+        free(back);
     }
 }
 
@@ -121,8 +127,10 @@ static void quantize_rows(void **state)
         uint16_t *y = malloc((size_t)(rows * w * (c + gap)) * sizeof *y),
                  *z = calloc((size_t)c, sizeof *z);
         memset(y, 0xee, (size_t)(rows * w * (c + gap)) * sizeof *y);
-        for (int i = 0; i < c; i++)
-            s[i] = fabsf(s[i]) * 1e-4f + 1e-6f, z[i] = (uint16_t)rnd(65536);
+        for (int i = 0; i < c; i++) {
+            s[i] = fabsf(s[i]) * 1e-4f + 1e-6f;
+            z[i] = (uint16_t)rnd(65536);
+        }
         void *base[4] = { y, x, s, z };
         const inlay_ref ref[4] = { { .row = (size_t)(w * (c + gap)) * sizeof *y,
                                      .cap = rows,
@@ -144,7 +152,10 @@ static void quantize_rows(void **state)
                           : 0xeeee;
                 assert_int_equal(y[r * (c + gap) + i], want);
             }
-        free(x), free(s), free(y), free(z);
+        free(x);
+        free(s);
+        free(y);
+        free(z);
     }
 }
 
@@ -225,8 +236,10 @@ static void products(void **state)
                                    .bs = { 0 } };
         set_bounds(p.out, &p.lo, &p.hi);
         const int batch = p.dims[0], sa = p.signs & 1, sb = p.signs >> 1;
-        if (rnd(2))
-            p.zb = p.n, p.sb = p.n;
+        if (rnd(2)) {
+            p.zb = p.n;
+            p.sb = p.n;
+        }
         if (rnd(3) == 0)
             p.za = p.m;
         p.bs[0] = (int32_t)rnd(2);
@@ -265,7 +278,12 @@ static void products(void **state)
                     expected(sum, p.out, one, scale[p.sb > 1 ? j : 0], sy,
                              value_of(zy, p.out == INLAY_QOUT_I8), p.lo, p.hi));
             }
-        free(a), free(b), free(za), free(zb), free(scale), free(y);
+        free(a);
+        free(b);
+        free(za);
+        free(zb);
+        free(scale);
+        free(y);
     }
 }
 
@@ -297,7 +315,7 @@ static void convolutions(void **state)
                                  .signs = (int32_t)rnd(4),
                                  .out = (int32_t)rnd(3) };
         set_bounds(p.out, &p.lo, &p.hi);
-        p.oh = (p.ih + 2 * p.ph - p.kh) / p.sh + 1,
+        p.oh = (p.ih + 2 * p.ph - p.kh) / p.sh + 1;
         p.ow = (p.iw + 2 * p.pw - p.kw) / p.sw + 1;
         const int ci = p.groups * p.ic, co = p.groups * p.oc,
                   taps = p.kh * p.kw, sx = p.signs & 1, sw = p.signs >> 1;
@@ -309,9 +327,10 @@ static void convolutions(void **state)
                 zy = (uint8_t)rnd(256);
         int32_t *bias = malloc((size_t)co * sizeof *bias);
         float one = 0.02f, *scale = rnd_floats((size_t)co), sy = 2.3f;
-        for (int i = 0; i < co; i++)
-            scale[i] = fabsf(scale[i]) * 0.1f + 0.001f,
+        for (int i = 0; i < co; i++) {
+            scale[i] = fabsf(scale[i]) * 0.1f + 0.001f;
             bias[i] = (int32_t)rnd(2000) - 1000;
+        }
         uint8_t *y = malloc((size_t)(p.oh * p.ow * co) * 4);
         const bool scaled = p.out != INLAY_QOUT_I32;
         void *base[10] = { y,
@@ -327,9 +346,12 @@ static void convolutions(void **state)
         inlay_ref ref[10];
         for (int i = 0; i < 10; i++)
             ref[i] = (inlay_ref){ .cap = 1, .base = base[i] ? i : INLAY_NONE };
-        ref[0].cap = p.oh, ref[0].pix = co,
+        ref[0].cap = p.oh;
+        ref[0].pix = co;
         ref[0].row = (size_t)(p.ow * co) * (p.out == INLAY_QOUT_I32 ? 4 : 1);
-        ref[1].cap = p.ih, ref[1].pix = ci, ref[1].row = (size_t)(p.iw * ci);
+        ref[1].cap = p.ih;
+        ref[1].pix = ci;
+        ref[1].row = (size_t)(p.iw * ci);
         const inlay_step step = { inlay_qconv, &p, ref, p.oh, 0 };
         inlay_qconv(base, &step, 0, p.oh);
         for (int at = 0; at < p.oh * p.ow * co; at++) {
@@ -359,7 +381,12 @@ static void convolutions(void **state)
                 expected(sum, p.out, one, scale[p.sw_count > 1 ? o : 0], sy,
                          value_of(zy, p.out == INLAY_QOUT_I8), p.lo, p.hi));
         }
-        free(x), free(w), free(zw), free(bias), free(scale), free(y);
+        free(x);
+        free(w);
+        free(zw);
+        free(bias);
+        free(scale);
+        free(y);
     }
 }
 

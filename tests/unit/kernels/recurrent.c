@@ -127,9 +127,10 @@ static void naive(Case *t)
             const int64_t state = d * p->hs[0] + b * p->hs[1];
             const int steps = t->length ? t->length[b] : p->steps;
             double h[64], c[64], next[64];
-            for (int i = 0; i < H; i++)
-                h[i] = t->h0 && steps ? (double)t->h0[state + i] : 0.0,
+            for (int i = 0; i < H; i++) {
+                h[i] = t->h0 && steps ? (double)t->h0[state + i] : 0.0;
                 c[i] = t->c0 && steps ? (double)t->c0[state + i] : 0.0;
+            }
             for (int s = 0; s < steps; s++) {
                 const int at = p->reverse >> d & 1 ? steps - 1 - s : s;
                 const float *x = t->x + at * p->xs[0] + b * p->xs[1];
@@ -145,9 +146,10 @@ static void naive(Case *t)
                     t->y[at * p->ys[0] + d * p->ys[1] + b * p->ys[2] + i] =
                         (float)h[i];
             }
-            for (int i = 0; i < H; i++)
-                t->y_h[state + i] = (float)h[i],
-                               t->y_c[state + i] = (float)c[i];
+            for (int i = 0; i < H; i++) {
+                t->y_h[state + i] = (float)h[i];
+                t->y_c[state + i] = (float)c[i];
+            }
         }
 }
 
@@ -188,12 +190,18 @@ static Case random_case(int kind)
     p->reverse = p->directions == 2 ? 2 : (int32_t)rnd(2);
     const int64_t T = p->steps, B = p->batch, I = p->input, H = p->hidden,
                   D = p->directions;
-    p->xs[0] = batch_first ? I : B * I, p->xs[1] = batch_first ? T * I : I;
-    p->ys[0] = batch_first ? D * H : D * B * H,
-    p->ys[1] = batch_first ? H : B * H, p->ys[2] = batch_first ? T * D * H : H;
-    p->hs[0] = p->ys[1], p->hs[1] = batch_first ? D * H : H;
-    for (int i = 0; i < 6; i++)
-        p->act[i] = random_gate(), p->alpha[i] = 0.3f, p->beta[i] = 0.6f;
+    p->xs[0] = batch_first ? I : B * I;
+    p->xs[1] = batch_first ? T * I : I;
+    p->ys[0] = batch_first ? D * H : D * B * H;
+    p->ys[1] = batch_first ? H : B * H;
+    p->ys[2] = batch_first ? T * D * H : H;
+    p->hs[0] = p->ys[1];
+    p->hs[1] = batch_first ? D * H : H;
+    for (int i = 0; i < 6; i++) {
+        p->act[i] = random_gate();
+        p->alpha[i] = 0.3f;
+        p->beta[i] = 0.6f;
+    }
     if (rnd(2))
         for (int i = 0; i < 6; i++)
             p->act[i] = i % 3 == 0 ? INLAY_ACT_SIGMOID : INLAY_ACT_TANH;
@@ -201,7 +209,8 @@ static Case random_case(int kind)
         for (int i = 0; i < 6; i += 3)
             p->act[i] = rnd(2) ? INLAY_ACT_SIGMOID
                                : INLAY_ACT_HARD_SIGMOID; /* shares: no growth */
-    t.y_count = (size_t)(T * D * B * H), t.h_count = (size_t)(D * B * H);
+    t.y_count = (size_t)(T * D * B * H);
+    t.h_count = (size_t)(D * B * H);
     t.x = rnd_floats((size_t)(T * B * I));
     t.w = rnd_floats((size_t)(D * kind * H * I));
     t.r = rnd_floats((size_t)(D * kind * H * H));
@@ -215,7 +224,8 @@ static Case random_case(int kind)
     t.length = rnd(2) ? malloc((size_t)B * sizeof *t.length) : NULL;
     for (int i = 0; t.length && i < B; i++)
         t.length[i] = (int32_t)rnd((uint32_t)T + 1);
-    t.y = rnd_floats(t.y_count), t.y_h = rnd_floats(t.h_count),
+    t.y = rnd_floats(t.y_count);
+    t.y_h = rnd_floats(t.h_count);
     t.y_c = rnd_floats(t.h_count);
     naive(&t);
     return t;
@@ -286,7 +296,13 @@ static void run_case(const Case *t)
     if (p->kind == 4)
         check_close(y_c, t->y_c, t->h_count, 5.0);
     assert_true(s[scratch] == GUARD);
-    free(w), free(r), free(rn), free(s), free(y), free(y_h), free(y_c);
+    free(w);
+    free(r);
+    free(rn);
+    free(s);
+    free(y);
+    free(y_h);
+    free(y_c);
     free(bias);
 }
 
@@ -341,9 +357,17 @@ static void run_wide(const Case *t)
 
 static void drop(Case *t)
 {
-    free(t->x), free(t->w), free(t->r), free(t->bias), free(t->h0), free(t->c0),
-        free(t->peephole), free(t->length), free(t->y), free(t->y_h),
-        free(t->y_c);
+    free(t->x);
+    free(t->w);
+    free(t->r);
+    free(t->bias);
+    free(t->h0);
+    free(t->c0);
+    free(t->peephole);
+    free(t->length);
+    free(t->y);
+    free(t->y_h);
+    free(t->y_c);
 }
 
 static void random_cells(int kind)

@@ -49,10 +49,13 @@ static inlay_reduce_params loops_of(const Axes *a)
     int32_t step = (int32_t)a->in;
     for (int i = 0; i < a->rank; i++) {
         step /= a->dim[i];
-        if (a->gone[i])
-            p.nr[p.reduced] = a->dim[i], p.sr[p.reduced++] = step;
-        else
-            p.nk[p.kept] = a->dim[i], p.sk[p.kept++] = step;
+        if (a->gone[i]) {
+            p.nr[p.reduced] = a->dim[i];
+            p.sr[p.reduced++] = step;
+        } else {
+            p.nk[p.kept] = a->dim[i];
+            p.sk[p.kept++] = step;
+        }
     }
     if (!p.kept)
         p.nk[p.kept++] = 1;
@@ -86,7 +89,11 @@ static void random_reductions(void **state)
                                2e-6f * (1 + (float)sqrt(sum[i])));
             assert_true((double)top[i] == most[i]);
         }
-        free(x), free(y), free(top), free(sum), free(most);
+        free(x);
+        free(y);
+        free(top);
+        free(sum);
+        free(most);
     }
 }
 
@@ -152,7 +159,9 @@ static void random_places(void **state)
             assert_int_equal(most[i], high);
             assert_int_equal(least[i], low);
         }
-        free(x), free(most), free(least);
+        free(x);
+        free(most);
+        free(least);
     }
 }
 
@@ -185,7 +194,9 @@ static void axes_as_values(void **state)
         p.reduced += !p.reduced;
         assert_int_equal(RUN(inlay_reduce_sum_f32, &p, y, x, axes),
                          -INLAY_E_SHAPE);
-        free(x), free(y), free(want);
+        free(x);
+        free(y);
+        free(want);
     }
 }
 
@@ -272,7 +283,9 @@ static void softmaxes(void **state)
                                        1e-4f);
                 }
             }
-        free(x), free(y), free(log_y);
+        free(x);
+        free(y);
+        free(log_y);
     }
 }
 
@@ -301,8 +314,10 @@ static void norms(void **state)
     float *x = rnd_floats(N * C * S), *planes = rnd_floats(N * C * S),
           *y = rnd_floats(N * C * S), *z = rnd_floats(N * C * S), scale[C],
           bias[C];
-    for (int c = 0; c < C; c++)
-        scale[c] = rnd_float() + 2.0f, bias[c] = rnd_float();
+    for (int c = 0; c < C; c++) {
+        scale[c] = rnd_float() + 2.0f;
+        bias[c] = rnd_float();
+    }
     for (int i = 0; i < N * C * S; i++)
         planes[i] = x[(i / (C * S)) * C * S + i % S * C + i / S % C] += 3.0f;
     const inlay_norm_params last = { N, S, C, 1, 1, 0, 1, S, 0, 1e-5 },
@@ -326,7 +341,10 @@ static void norms(void **state)
                 assert_float_equal(y[(n * S + i) * C + c], (float)want, 1e-4f);
             }
         }
-    free(x), free(planes), free(y), free(z);
+    free(x);
+    free(planes);
+    free(y);
+    free(z);
 }
 
 /* LayerNormalization, and by the root mean square alone, of a line with or without a bias. */
@@ -357,7 +375,10 @@ static void lines(void **state)
                                 (bias ? (double)bias[i] : 0.0);
             assert_float_equal(y[i], (float)want, 2e-5f);
         }
-        free(x), free(y), free(scale), free(bias);
+        free(x);
+        free(y);
+        free(scale);
+        free(bias);
     }
 }
 
@@ -400,7 +421,10 @@ static void lines_together(void **state)
         }
         free(x);
     }
-    free(one), free(at), free(scale), free(bias);
+    free(one);
+    free(at);
+    free(scale);
+    free(bias);
 }
 
 int main(void)

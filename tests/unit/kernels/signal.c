@@ -46,9 +46,10 @@ static void transforms(void **state)
         p.bins = p.onesided ? n / 2 + 1 : n;
         for (size_t i = 0; i < sizeof x / sizeof *x; i++)
             x[i] = (double)rnd_float();
-        for (int64_t k = 0; k < n; k++)
-            table[2 * k] = cos(-TURN * (double)k / (double)n),
-                      table[2 * k + 1] = sin(-TURN * (double)k / (double)n);
+        for (int64_t k = 0; k < n; k++) {
+            table[2 * k] = cos(-TURN * (double)k / (double)n);
+            table[2 * k + 1] = sin(-TURN * (double)k / (double)n);
+        }
         naive_dft(&p, x, want);
         for (int by_value = 0; by_value < 2; by_value++) {
             int64_t length = n;
@@ -224,7 +225,8 @@ static void grams(void **state)
     const float plain[4] = { 0, 1, 1, 1 }, skipping[4] = { 0, 2, 3, 12 };
     assert_int_equal(RUN(inlay_tfidf, &p, y, x, pool, gram, weight), 0);
     assert_memory_equal(y, plain, sizeof y);
-    p.skips = 5, p.mode = 2; /* "7 8" at distances 1, 3 and 6 */
+    p.skips = 5;
+    p.mode = 2; /* "7 8" at distances 1, 3 and 6 */
     assert_int_equal(RUN(inlay_tfidf, &p, y, x, pool, gram, weight), 0);
     assert_memory_equal(y, skipping, sizeof y);
 }

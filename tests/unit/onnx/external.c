@@ -334,8 +334,8 @@ static Bytes model_with(Place place, const char *location)
                         place == SPARSE_INDEX ? DT_I64 : DT_F32, 1, location);
     switch (place) {
     case INITIALIZER:
-        put_message(&g, NUMBER(graph_proto, initializer), t),
-            put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
+        put_message(&g, NUMBER(graph_proto, initializer), t);
+        put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
         break;
     case ATTRIBUTE:
         put_message(&g, NUMBER(graph_proto, node),
@@ -348,13 +348,13 @@ static Bytes model_with(Place place, const char *location)
         break;
     case SPARSE_VALUE:
         put_message(&g, NUMBER(graph_proto, sparse_initializer),
-                    one_value(t, zero)),
-            put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
+                    one_value(t, zero));
+        put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
         break;
     case SPARSE_INDEX:
         put_message(&g, NUMBER(graph_proto, sparse_initializer),
-                    one_value(one, t)),
-            put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
+                    one_value(one, t));
+        put_message(&g, NUMBER(graph_proto, node), node("Neg w > y"));
         break;
     case SPARSE_ATTRIBUTE:
         put_message(&g, NUMBER(graph_proto, node),

@@ -102,23 +102,43 @@ static void test_packer(void **state)
     char *in[2] = { (char *)"x", (char *)"w" }, *out[1] = { (char *)"y" };
     InlayOnnx__TensorProto w = INLAY_ONNX__TENSOR_PROTO__INIT,
                            *inits[1] = { &w };
-    w.n_dims = 2, w.dims = dims, w.has_data_type = 1, w.data_type = DT_F32,
-    w.n_float_data = 2, w.float_data = values, w.name = in[1];
+    w.n_dims = 2;
+    w.dims = dims;
+    w.has_data_type = 1;
+    w.data_type = DT_F32;
+    w.n_float_data = 2;
+    w.float_data = values;
+    w.name = in[1];
     InlayOnnx__NodeProto n = INLAY_ONNX__NODE_PROTO__INIT, *nodes[1] = { &n };
-    n.n_input = 2, n.input = in, n.n_output = 1, n.output = out,
+    n.n_input = 2;
+    n.input = in;
+    n.n_output = 1;
+    n.output = out;
     n.op_type = (char *)"Mul";
     InlayOnnx__ValueInfoProto x = INLAY_ONNX__VALUE_INFO_PROTO__INIT, y = x,
                               *ins[1] = { &x }, *outs[1] = { &y };
-    x.name = in[0], y.name = out[0];
+    x.name = in[0];
+    y.name = out[0];
     InlayOnnx__GraphProto g = INLAY_ONNX__GRAPH_PROTO__INIT;
-    g.n_node = 1, g.node = nodes, g.n_initializer = 1, g.initializer = inits,
-    g.n_input = 1, g.input = ins, g.n_output = 1, g.output = outs;
+    g.n_node = 1;
+    g.node = nodes;
+    g.n_initializer = 1;
+    g.initializer = inits;
+    g.n_input = 1;
+    g.input = ins;
+    g.n_output = 1;
+    g.output = outs;
     InlayOnnx__OperatorSetIdProto o = INLAY_ONNX__OPERATOR_SET_ID_PROTO__INIT,
                                   *opsets[1] = { &o };
-    o.has_version = 1, o.version = 13;
+    o.has_version = 1;
+    o.version = 13;
     InlayOnnx__ModelProto m = INLAY_ONNX__MODEL_PROTO__INIT;
-    m.has_ir_version = 1, m.ir_version = 9, m.graph = &g, m.n_opset_import = 1,
-    m.opset_import = opsets, m.producer_name = (char *)"tests";
+    m.has_ir_version = 1;
+    m.ir_version = 9;
+    m.graph = &g;
+    m.n_opset_import = 1;
+    m.opset_import = opsets;
+    m.producer_name = (char *)"tests";
     uint8_t bytes[512];
     const size_t size = inlay_onnx__model_proto__pack(&m, bytes);
     Read r = { 0 };
@@ -185,43 +205,45 @@ static void test_attributes(void **state)
 {
     (void)state;
     Bytes n = node("Op x > y"), a;
-    a = attr_head("f", ATTR_FLOAT),
-    put_float(&a, NUMBER(attribute_proto, f), 1.5f),
+    a = attr_head("f", ATTR_FLOAT);
+    put_float(&a, NUMBER(attribute_proto, f), 1.5f);
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("i", ATTR_INT), put_int(&a, NUMBER(attribute_proto, i), -7),
+    a = attr_head("i", ATTR_INT);
+    put_int(&a, NUMBER(attribute_proto, i), -7);
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("s", ATTR_STRING),
-    put_bytes(&a, NUMBER(attribute_proto, s), "a\0b", 3),
+    a = attr_head("s", ATTR_STRING);
+    put_bytes(&a, NUMBER(attribute_proto, s), "a\0b", 3);
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("zero", ATTR_INT),
+    a = attr_head("zero", ATTR_INT);
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("empty", ATTR_STRING),
+    a = attr_head("empty", ATTR_STRING);
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("none", ATTR_INTS),
+    a = attr_head("none", ATTR_INTS);
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("ints", ATTR_INTS),
-    put_int(&a, NUMBER(attribute_proto, ints), 1),
+    a = attr_head("ints", ATTR_INTS);
+    put_int(&a, NUMBER(attribute_proto, ints), 1);
     put_bytes(&a, NUMBER(attribute_proto, ints), "\x02\x83\x01", 3);
-    put_int(&a, NUMBER(attribute_proto, ints), -4),
-        put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("floats", ATTR_FLOATS),
-    put_float(&a, NUMBER(attribute_proto, floats), 2),
+    put_int(&a, NUMBER(attribute_proto, ints), -4);
+    put_message(&n, NUMBER(node_proto, attribute), a);
+    a = attr_head("floats", ATTR_FLOATS);
+    put_float(&a, NUMBER(attribute_proto, floats), 2);
     put_bytes(&a, NUMBER(attribute_proto, floats), "\0\0\x80\x3f\0\0\0\x40", 8);
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("strings", ATTR_STRINGS),
-    put_text(&a, NUMBER(attribute_proto, strings), "p"),
+    a = attr_head("strings", ATTR_STRINGS);
+    put_text(&a, NUMBER(attribute_proto, strings), "p");
     put_text(&a, NUMBER(attribute_proto, strings), "");
-    put_text(&a, NUMBER(attribute_proto, strings), "qr"),
-        put_message(&n, NUMBER(node_proto, attribute), a);
-    a = (Bytes){ 0 }, put_text(&a, NUMBER(attribute_proto, name), "untyped"),
-    put_int(&a, NUMBER(attribute_proto, i), 3),
+    put_text(&a, NUMBER(attribute_proto, strings), "qr");
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("t", ATTR_TENSOR),
+    a = (Bytes){ 0 };
+    put_text(&a, NUMBER(attribute_proto, name), "untyped");
+    put_int(&a, NUMBER(attribute_proto, i), 3);
+    put_message(&n, NUMBER(node_proto, attribute), a);
+    a = attr_head("t", ATTR_TENSOR);
     put_message(&a, NUMBER(attribute_proto, t),
                 tensor_raw(NULL, DT_I64, 1, "\x05\0\0\0\0\0\0\0", 8));
     put_message(&n, NUMBER(node_proto, attribute), a);
-    a = attr_head("type", ATTR_TYPE),
-    put_message(&a, NUMBER(attribute_proto, tp), (Bytes){ 0 }),
+    a = attr_head("type", ATTR_TYPE);
+    put_message(&a, NUMBER(attribute_proto, tp), (Bytes){ 0 });
     put_message(&n, NUMBER(node_proto, attribute), a);
     Bytes g = { 0 };
     put_message(&g, NUMBER(graph_proto, node), n);
@@ -430,28 +452,30 @@ static void test_bad_graphs(void **state)
     expect_graph(with_node("Op x gone > a"), 65,
                  "node 2 (Op): error: input 1, \"gone\", is made by no node");
     expect_graph(with_node(""), 65, "without an operator type");
-    g = plain_graph(),
+    g = plain_graph();
     put_message(&g, NUMBER(graph_proto, input), value_float("x"));
     expect_graph(g, 65, "two graph inputs");
-    g = plain_graph(),
+    g = plain_graph();
     put_message(&g, NUMBER(graph_proto, input), value_float("y"));
     expect_graph(g, 65, "also the output of a node");
-    g = plain_graph(),
+    g = plain_graph();
     put_message(&g, NUMBER(graph_proto, input), value_float(""));
     expect_graph(g, 65, "graph input without a name");
-    g = plain_graph(),
+    g = plain_graph();
     put_message(&g, NUMBER(graph_proto, output), value_float("z"));
     expect_graph(g, 65, "two graph outputs");
-    g = plain_graph(),
+    g = plain_graph();
     put_message(&g, NUMBER(graph_proto, output), value_float("nobody"));
     expect_graph(g, 65, "graph output \"nobody\" is made by no node");
-    g = plain_graph(), put_message(&g, NUMBER(graph_proto, initializer),
-                                   tensor_raw("w", DT_F32, 1, "1234", 4));
+    g = plain_graph();
+    put_message(&g, NUMBER(graph_proto, initializer),
+                tensor_raw("w", DT_F32, 1, "1234", 4));
     expect_graph(g, 65, "two initializers");
-    g = plain_graph(), put_message(&g, NUMBER(graph_proto, initializer),
-                                   tensor_raw("z", DT_F32, 1, "1234", 4));
+    g = plain_graph();
+    put_message(&g, NUMBER(graph_proto, initializer),
+                tensor_raw("z", DT_F32, 1, "1234", 4));
     expect_graph(g, 65, "an initializer is also the output of a node");
-    g = plain_graph(),
+    g = plain_graph();
     put_message(
         &g, NUMBER(graph_proto, input),
         value_info("big", DT_F32, 1, (const int64_t[]){ INT64_C(1) << 31 }));
@@ -472,23 +496,25 @@ static void test_bad_attributes(void **state)
                  "its type does not exist");
     expect_graph(with_attr(attr_head("", ATTR_INT)), 65, "it has no name");
     expect_graph(with_attr((Bytes){ 0 }), 65, "it has no name");
-    a = (Bytes){ 0 }, put_text(&a, NUMBER(attribute_proto, name), "a");
+    a = (Bytes){ 0 };
+    put_text(&a, NUMBER(attribute_proto, name), "a");
     expect_graph(with_attr(a), 65, "neither type nor value");
-    a = attr_head("a", ATTR_INT),
+    a = attr_head("a", ATTR_INT);
     put_message(&a, NUMBER(attribute_proto, g), (Bytes){ 0 });
     expect_graph(with_attr(a), 65, "against its type");
-    a = attr_head("a", ATTR_GRAPH),
-    put_message(&a, NUMBER(attribute_proto, g), (Bytes){ 0 }),
+    a = attr_head("a", ATTR_GRAPH);
+    put_message(&a, NUMBER(attribute_proto, g), (Bytes){ 0 });
     put_message(&a, NUMBER(attribute_proto, g), (Bytes){ 0 });
     expect_graph(with_attr(a), 65, "two graphs");
-    a = attr_head("a", ATTR_STRINGS),
+    a = attr_head("a", ATTR_STRINGS);
     put_bytes(&a, NUMBER(attribute_proto, strings), "a\0b", 3);
     expect_graph(with_attr(a), 65, "NUL");
     put_message(&n, NUMBER(node_proto, attribute),
                 attr_head("twice", ATTR_INT));
     put_message(&n, NUMBER(node_proto, attribute),
                 attr_head("twice", ATTR_INT));
-    g = plain_graph(), put_message(&g, NUMBER(graph_proto, node), n);
+    g = plain_graph();
+    put_message(&g, NUMBER(graph_proto, node), n);
     expect_graph(g, 65, "given twice");
 }
 
@@ -530,7 +556,8 @@ static void test_bad_models(void **state)
     m = model_of(plain_graph());
     put_message(&m, NUMBER(model_proto, graph), plain_graph());
     expect(m, 65, "second graph");
-    m = model_of(plain_graph()), put_int(&o, 2, 18),
+    m = model_of(plain_graph());
+    put_int(&o, 2, 18);
     put_message(&m, NUMBER(model_proto, opset_import), o);
     expect(m, 0, "imported twice");
 }
@@ -557,11 +584,12 @@ static void test_names(void **state)
     g = plain_graph();
     Bytes v = { 0 }, d = { 0 }, shape = { 0 }, tensor = { 0 }, type = { 0 };
     put_bytes(&d, NUMBER(tensor_shape_proto__dimension, dim_param), "a\0b", 3);
-    put_message(&shape, 1, d), put_message(&tensor, 2, shape),
-        put_message(&type, 1, tensor);
-    put_text(&v, NUMBER(value_info_proto, name), "v"),
-        put_message(&v, NUMBER(value_info_proto, type), type),
-        put_message(&g, NUMBER(graph_proto, input), v);
+    put_message(&shape, 1, d);
+    put_message(&tensor, 2, shape);
+    put_message(&type, 1, tensor);
+    put_text(&v, NUMBER(value_info_proto, name), "v");
+    put_message(&v, NUMBER(value_info_proto, type), type);
+    put_message(&g, NUMBER(graph_proto, input), v);
     expect_graph(g, 65, "NUL");
 }
 
@@ -758,7 +786,8 @@ static void test_hostile(void **state)
     }
     put_text(&v, NUMBER(value_info_proto, name), "x");
     put_message(&v, NUMBER(value_info_proto, type), type);
-    g = (Bytes){ 0 }, put_message(&g, NUMBER(graph_proto, input), v);
+    g = (Bytes){ 0 };
+    put_message(&g, NUMBER(graph_proto, input), v);
     assert_int_equal(read_hostile(model_of(g), budget, &peak), 65);
     g = (Bytes){ 0 };
     for (int i = 0; i < 40; i++) { /* If in If in ... */

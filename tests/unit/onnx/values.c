@@ -270,42 +270,42 @@ static void test_bad_tensors(void **state)
     expect_graph(graph_with_tensor(tensor_dims(4, most)), 69, "more than");
     expect_graph(graph_with_tensor(tensor_dims(9, many)), 69,
                  "more than 8 dimensions");
-    t = tensor_raw("w", DT_F32, 1, "1234", 4),
+    t = tensor_raw("w", DT_F32, 1, "1234", 4);
     put_bytes(&t, NUMBER(tensor_proto, raw_data), "1234", 4);
     expect_graph(graph_with_tensor(t), 65, "given twice");
-    t = tensor_raw("w", DT_F32, 1, "1234", 4),
+    t = tensor_raw("w", DT_F32, 1, "1234", 4);
     put_float(&t, NUMBER(tensor_proto, float_data), 1);
     expect_graph(graph_with_tensor(t), 65, "given twice");
-    t = tensor_head("w", DT_F32, 1, &two),
-    put_float(&t, NUMBER(tensor_proto, float_data), 1),
+    t = tensor_head("w", DT_F32, 1, &two);
+    put_float(&t, NUMBER(tensor_proto, float_data), 1);
     put_int(&t, NUMBER(tensor_proto, int32_data), 1);
     expect_graph(graph_with_tensor(t), 65, "given twice");
-    t = tensor_head("w", DT_F32, 1, &two),
+    t = tensor_head("w", DT_F32, 1, &two);
     put_bytes(&t, NUMBER(tensor_proto, int32_data), "\x01\x02", 2);
     expect_graph(graph_with_tensor(t), 65, "cannot be given as int32_data");
-    t = tensor_head("w", DT_I8, 1, &two),
+    t = tensor_head("w", DT_I8, 1, &two);
     put_bytes(&t, NUMBER(tensor_proto, int32_data), "\x01", 1);
     expect_graph(graph_with_tensor(t), 65, "needs 2 numbers");
-    t = tensor_head("w", DT_I8, 1, &two),
+    t = tensor_head("w", DT_I8, 1, &two);
     put_int(&t, NUMBER(tensor_proto, int32_data), 1);
     expect_graph(graph_with_tensor(t), 65, "needs 2 numbers");
-    t = tensor_head("w", DT_I8, 1, &two),
-    put_int(&t, NUMBER(tensor_proto, int32_data), 1),
+    t = tensor_head("w", DT_I8, 1, &two);
+    put_int(&t, NUMBER(tensor_proto, int32_data), 1);
     put_bytes(&t, NUMBER(tensor_proto, int32_data), "\x02\x03", 2);
     expect_graph(graph_with_tensor(t), 65, "more");
-    t = tensor_head("w", DT_I8, 1, &two),
-    put_int(&t, NUMBER(tensor_proto, int32_data), 1),
+    t = tensor_head("w", DT_I8, 1, &two);
+    put_int(&t, NUMBER(tensor_proto, int32_data), 1);
     put_bytes(&t, NUMBER(tensor_proto, int32_data), "\x80", 1);
     expect_graph(graph_with_tensor(t), 65, "fewer");
-    t = tensor_head("w", DT_I8, 1, &two),
+    t = tensor_head("w", DT_I8, 1, &two);
     put_int(&t, NUMBER(tensor_proto, int32_data), 1);
     put_bytes(&t, NUMBER(tensor_proto, int32_data),
               "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10);
     expect_graph(graph_with_tensor(t), 65, "one of more than 64 bits");
-    t = tensor_head("w", DT_F32, 1, &two),
+    t = tensor_head("w", DT_F32, 1, &two);
     put_bytes(&t, NUMBER(tensor_proto, segment), "", 0);
     expect_graph(graph_with_tensor(t), 69, "segments");
-    t = tensor_head("w", DT_STRING, 1, &two),
+    t = tensor_head("w", DT_STRING, 1, &two);
     put_bytes(&t, NUMBER(tensor_proto, raw_data), "ab", 2);
     expect_graph(graph_with_tensor(t), 65, "strings cannot");
 }

@@ -28,8 +28,9 @@ typedef struct World {
 
 static uint32_t rnd(World *w, uint32_t n)
 {
-    w->random ^= w->random << 13, w->random ^= w->random >> 7,
-        w->random ^= w->random << 17;
+    w->random ^= w->random << 13;
+    w->random ^= w->random >> 7;
+    w->random ^= w->random << 17;
     return (uint32_t)(w->random >> 33) % n;
 }
 
@@ -178,9 +179,10 @@ static void large(void **state)
     for (int c = 0; c < n; c++) {
         World w;
         make(&w, (uint64_t)c + 1000, 20 + c % 40, 3);
-        for (int k = 0; k < 3; k++)
-            w.region[k].size = w.region[k].size * (k == 2 ? 16 : 2),
+        for (int k = 0; k < 3; k++) {
+            w.region[k].size = w.region[k].size * (k == 2 ? 16 : 2);
             w.region[k].cost = 1 + 3 * k;
+        }
         const RegionPlan r = region_plan(&w.arena, &w.p);
         if (!r.missing)
             check(&w, &r);
@@ -196,10 +198,12 @@ static void scratch(void **state)
     (void)state;
     World w;
     make(&w, 1, 3, 2);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         w.item[i] =
-            (PlaceItem){ .size = 64, .align = 16, .begin = 0, .end = 1 },
-        w.traffic[i] = 100, w.pin[i] = REGION_ANY;
+            (PlaceItem){ .size = 64, .align = 16, .begin = 0, .end = 1 };
+        w.traffic[i] = 100;
+        w.pin[i] = REGION_ANY;
+    }
     w.p.n_arc = 0;
     w.traffic[2] = 1;
     w.pin[2] = REGION_FASTEST;

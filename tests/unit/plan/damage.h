@@ -77,8 +77,9 @@ typedef struct Damage {
 
 static inline uint32_t damage_random(Damage *d, uint32_t n)
 {
-    d->random ^= d->random << 13, d->random ^= d->random >> 7,
-        d->random ^= d->random << 17;
+    d->random ^= d->random << 13;
+    d->random ^= d->random >> 7;
+    d->random ^= d->random << 17;
     return (uint32_t)(d->random * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
 }
 
@@ -196,7 +197,8 @@ static inline bool swap_entries(Damage *d, Arena *a)
         if (list[i] == list[i + 1])
             continue;
         const uint8_t t = list[i];
-        list[i] = list[i + 1], list[i + 1] = t;
+        list[i] = list[i + 1];
+        list[i + 1] = t;
         g->list = list;
         return true;
     }
@@ -210,8 +212,10 @@ static inline bool swap_steps(Damage *d)
         return false;
     const uint32_t i = damage_random(d, (uint32_t)p->step.n - 1);
     Step *s = p->step.at[i];
-    p->step.at[i] = p->step.at[i + 1], p->step.at[i + 1] = s;
-    p->step.at[i]->index = (int)i, s->index = (int)i + 1;
+    p->step.at[i] = p->step.at[i + 1];
+    p->step.at[i + 1] = s;
+    p->step.at[i]->index = (int)i;
+    s->index = (int)i + 1;
     return true;
 }
 
@@ -371,9 +375,10 @@ static inline void damage_note(const Program *p, DamageCount *n)
     };
     for (size_t i = 0; i < p->plan.segment.n; i++) {
         const Segment *g = p->plan.segment.at + i;
-        for (int32_t k = 0; g->list && k < g->count; k++)
-            with[WITH_STREAMS] = true,
+        for (int32_t k = 0; g->list && k < g->count; k++) {
+            with[WITH_STREAMS] = true;
             with[WITH_BACKWARD_STREAMS] |= p->step.at[g->first + k]->backward;
+        }
     }
     for (size_t i = 0; i < p->step.n; i++) {
         with[WITH_OVERLAPS] |= lies_over(p, p->step.at[i]);

@@ -32,12 +32,16 @@ static inline uint32_t *pixel_at(void *const *base, const inlay_step *s, int i,
 static inline void rule_rows(const RowRule *r, int32_t u, int32_t rows,
                              int32_t *lo, int32_t *hi)
 {
-    *lo = 0, *hi = rows;
-    if (r->kind == ROWS_SAME || r->kind == ROWS_UNIT)
-        *lo = u, *hi = u + 1;
+    *lo = 0;
+    *hi = rows;
+    if (r->kind == ROWS_SAME || r->kind == ROWS_UNIT) {
+        *lo = u;
+        *hi = u + 1;
+    }
     if (r->kind != ROWS_WINDOW)
         return;
-    *lo = u * r->stride - r->pad, *hi = *lo + r->extent;
+    *lo = u * r->stride - r->pad;
+    *hi = *lo + r->extent;
     if (*lo < 0)
         *lo = 0;
     if (*hi > rows)

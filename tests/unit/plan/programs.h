@@ -37,7 +37,9 @@ typedef struct World {
 static inline uint32_t rnd(World *w, uint32_t n)
 {
     uint64_t x = w->random;
-    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
     w->random = x;
     return (uint32_t)(x * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
 }
@@ -131,8 +133,9 @@ static inline Step *add_step(World *w, const KernelRow *kernel, Tensor *y,
         o->read = true;
         o->rule = f->rule[k] = in[k].rule;
         o->reuse = in[k].reuse;
-        f->w[k] = (int32_t)in[k].tensor->shape.dim[2],
-        f->c[k] = (int32_t)in[k].tensor->shape.dim[3], f->rows[k] = o->rows;
+        f->w[k] = (int32_t)in[k].tensor->shape.dim[2];
+        f->c[k] = (int32_t)in[k].tensor->shape.dim[3];
+        f->rows[k] = o->rows;
     }
     if (scratch) {
         const int64_t dims[] = { 1, 1, 1, scratch };
@@ -203,10 +206,11 @@ static inline Tensor *add_whole(World *w, Tensor *x, int64_t rows)
                        &(In){ x, { .kind = ROWS_ALL }, REUSE_NONE }, 0);
     ((OpFacts *)s->params)->units = (int32_t)rows;
     s->units = 1;
-    for (int k = 0; k < 2; k++)
-        s->operand[k].rows = 1,
-        s->operand[k].row_bytes = tensor_bytes(s->operand[k].tensor),
+    for (int k = 0; k < 2; k++) {
+        s->operand[k].rows = 1;
+        s->operand[k].row_bytes = tensor_bytes(s->operand[k].tensor);
         s->operand[k].strided = false;
+    }
     return y;
 }
 

@@ -27,7 +27,9 @@ typedef struct Net {
 static inline uint32_t rnd(Net *t, uint32_t n)
 {
     uint64_t x = t->random;
-    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
     t->random = x;
     return (uint32_t)(x * UINT64_C(0x2545F4914F6CDD1D) >> 33) % n;
 }
@@ -306,8 +308,10 @@ static inline void random_volumes_net(Net *t, uint64_t seed)
     int64_t dims[5] = { 1 + rnd(t, 2), 1 + rnd(t, 5), 1, 1, 1 },
             kernel[5] = { dims[1], 1 + rnd(t, 20) }, size[3][3];
     for (int i = 0; i < 3; i++) {
-        dims[2 + i] = 2 + rnd(t, 5), kernel[2 + i] = 1 + rnd(t, 4);
-        size[0][i] = 1 + rnd(t, 3), size[1][i] = 1 + rnd(t, 3);
+        dims[2 + i] = 2 + rnd(t, 5);
+        kernel[2 + i] = 1 + rnd(t, 4);
+        size[0][i] = 1 + rnd(t, 3);
+        size[1][i] = 1 + rnd(t, 3);
     }
     int64_t pads[6] = { 0 };
     for (int i = 0; i < 3; i++)

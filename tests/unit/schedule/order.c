@@ -19,8 +19,10 @@ static bool touches(const Step *s, const Tensor *t, bool *write)
 {
     bool any = false;
     for (int k = 0; k < s->n_operand; k++)
-        if (s->operand[k].tensor == t)
-            any = true, *write |= s->operand[k].write;
+        if (s->operand[k].tensor == t) {
+            any = true;
+            *write |= s->operand[k].write;
+        }
     return any;
 }
 
@@ -110,10 +112,12 @@ static bool next_permutation(int *a, int n)
     while (a[k] < a[i])
         k--;
     const int t = a[i];
-    a[i] = a[k], a[k] = t;
+    a[i] = a[k];
+    a[k] = t;
     for (int l = i + 1, r = n - 1; l < r; l++, r--) {
         const int u = a[l];
-        a[l] = a[r], a[r] = u;
+        a[l] = a[r];
+        a[r] = u;
     }
     return true;
 }

@@ -198,9 +198,9 @@ static void scramble(Made *m)
                 arena_copy(&m->arena, p->touch_of, (size_t)(p->steps + 1) * 4),
             *gain_of =
                 arena_copy(&m->arena, p->gain_of, (size_t)(p->steps + 1) * 4);
-    memset(&m->before, 0, sizeof m->before),
-        memset(&m->touch, 0, sizeof m->touch),
-        memset(&m->gain, 0, sizeof m->gain);
+    memset(&m->before, 0, sizeof m->before);
+    memset(&m->touch, 0, sizeof m->touch);
+    memset(&m->gain, 0, sizeof m->gain);
     int32_t order[512];
     for (int i = 0; i < p->steps; i++) {
         int s = below(m, p->steps);
@@ -212,8 +212,8 @@ static void scramble(Made *m)
     }
     for (int i = 0; i < p->steps; i++) {
         const int32_t s = order[i];
-        m->before_of.at[i] = (int32_t)m->before.n,
-        m->touch_of.at[i] = (int32_t)m->touch.n,
+        m->before_of.at[i] = (int32_t)m->before.n;
+        m->touch_of.at[i] = (int32_t)m->touch.n;
         m->gain_of.at[i] = (int32_t)m->gain.n;
         for (int32_t k = before_of[s]; k < before_of[s + 1]; k++)
             VEC_PUSH(&m->arena, &m->before, place[p->before[k]]);
@@ -222,7 +222,8 @@ static void scramble(Made *m)
         for (int32_t k = gain_of[s]; k < gain_of[s + 1]; k++)
             VEC_PUSH(&m->arena, &m->gain, p->gain[k]);
     }
-    m->p.before = m->before.at, m->p.touch = m->touch.at,
+    m->p.before = m->before.at;
+    m->p.touch = m->touch.at;
     m->p.gain = m->gain.at;
 }
 

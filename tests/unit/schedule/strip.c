@@ -72,11 +72,15 @@ static void columns(void **state)
     for (int32_t k = 0; k < STEPS; k++)
         assert_true(strip_takes(&s, k));
     assert_true(strip_find(&s, &range, (Columns){ 8, 12 }));
-    assert_int_equal(s.of_step[2].lo, 8), assert_int_equal(s.of_step[2].hi, 12);
-    assert_int_equal(s.of_step[1].lo, 7), assert_int_equal(s.of_step[1].hi, 13);
-    assert_int_equal(s.of_step[0].lo, 6), assert_int_equal(s.of_step[0].hi, 14);
+    assert_int_equal(s.of_step[2].lo, 8);
+    assert_int_equal(s.of_step[2].hi, 12);
+    assert_int_equal(s.of_step[1].lo, 7);
+    assert_int_equal(s.of_step[1].hi, 13);
+    assert_int_equal(s.of_step[0].lo, 6);
+    assert_int_equal(s.of_step[0].hi, 14);
     assert_true(strip_find(&s, &range, (Columns){ 0, 5 }));
-    assert_int_equal(s.of_step[0].lo, 0), assert_int_equal(s.of_step[0].hi, 7);
+    assert_int_equal(s.of_step[0].lo, 0);
+    assert_int_equal(s.of_step[0].hi, 7);
     world_close(&w);
 }
 
