@@ -249,6 +249,19 @@ void lower_where(Lower *lower, Node *node)
     move_finish(lower, node->out[0], y);
 }
 
+/* Its bounds are one number each. */
+void infer_clip(Node *node)
+{
+    for (int i = 1; i < 3; i++) {
+        const int64_t count = node_in(node, i) ? infer_count(node, i) : 1;
+        if (count != 1)
+            fail_node(node, STATUS_MALFORMED, NULL,
+                      "input %d has %lld elements, not one", i,
+                      (long long)count);
+    }
+    infer_same(node);
+}
+
 /* A bound of Clip: 1 with *value where it is constant or left out, else 0. */
 static bool clip_bound(Lower *lower, const Node *node, int i, double otherwise,
                        double *value)

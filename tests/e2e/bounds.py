@@ -156,6 +156,9 @@ def short_operands():
     yield 'Gemm of four operands', model('Gemm', square, [('y', F32, [4, 4])])
     yield 'Gather, a channel that is none', far_channel()
     yield 'Upsample without scales', model('Upsample', [('x', F32, [1, 2, 3, 4])], [('y', F32, [1, 2, 6, 8])], opset=7)
+    for bound in ([3], [2, 1, 4]):
+        for b in both('Clip', [('x', F32, [2, 5, 3]), ('low', F32, bound)], [('y', F32, [2, 5, 3])]):
+            yield b
     yield 'AffineGrid, a size of floats', model('AffineGrid', [('theta', F32, [1, 2, 3]), ('size', F32, [4])], [('y', F32, [1, 1, 1, 2])])
     yield 'Loop, a scan output', loop_of_rows()
     yield 'Loop, a condition that is a float', loop_on_numbers()
