@@ -288,104 +288,148 @@ static void products(void **state)
 }
 
 /* One image [H][W][C]; weights [groups][taps][ic][oc]. */
+typedef struct Conv {
+    inlay_qconv_params p;
+    int32_t ci, co, taps; /* channels of all groups, taps of a window */
+    uint8_t *x, *w, *zw;
+    uint8_t zx, zy;
+    const int32_t *bias; /* NULL: none */
+    float *scale;
+} Conv;
+
+static inlay_qconv_params conv_params(bool depthwise)
+{
+    inlay_qconv_params p = {
+        .id = 1,
+        .od = 1,
+        .kd = 1,
+        .sd = 1,
+        .dd = 1,
+        .ih = 3 + (int32_t)rnd(5),
+        .iw = 3 + (int32_t)rnd(5),
+        .kh = 1 + (int32_t)rnd(3),
+        .kw = 1 + (int32_t)rnd(3),
+        .sh = 1 + (int32_t)rnd(2),
+        .sw = 1 + (int32_t)rnd(2),
+        .dh = 1,
+        .dw = 1,
+        .ph = (int32_t)rnd(2),
+        .pw = (int32_t)rnd(2),
+        .groups = depthwise ? 1 + (int32_t)rnd(80) : 1 + (int32_t)rnd(2),
+        .ic = depthwise ? 1 : 1 + (int32_t)rnd(5),
+        .oc = depthwise ? 1 : 1 + (int32_t)rnd(70),
+        .signs = (int32_t)rnd(4),
+        .out = (int32_t)rnd(3),
+    };
+    set_bounds(p.out, &p.lo, &p.hi);
+    p.oh = (p.ih + 2 * p.ph - p.kh) / p.sh + 1;
+    p.ow = (p.iw + 2 * p.pw - p.kw) / p.sw + 1;
+    p.zw = rnd(2) ? p.groups * p.oc : 1;
+    p.sw_count = p.zw;
+    return p;
+}
+
+static Conv random_conv(void)
+{
+    Conv conv = { .p = conv_params(rnd(3) == 0) };
+    const inlay_qconv_params *p = &conv.p;
+    conv.ci = p->groups * p->ic;
+    conv.co = p->groups * p->oc;
+    conv.taps = p->kh * p->kw;
+    conv.x = rnd_bytes((size_t)(p->ih * p->iw * conv.ci));
+    conv.w = rnd_bytes((size_t)(conv.taps * p->ic * conv.co));
+    conv.zw = rnd_bytes((size_t)conv.co);
+    conv.zx = (uint8_t)rnd(256);
+    conv.zy = (uint8_t)rnd(256);
+    conv.scale = rnd_floats((size_t)conv.co);
+    for (int i = 0; i < conv.co; i++)
+        conv.scale[i] = fabsf(conv.scale[i]) * 0.1f + 0.001f;
+    return conv;
+}
+
+/* The products of tap t, at pixel v of row h, for channel o of the result. */
+static int64_t tap_sum(const Conv *conv, int t, int h, int v, int o)
+{
+    const inlay_qconv_params *p = &conv->p;
+    const bool depthwise = p->ic == 1 && p->oc == 1;
+    const int sx = p->signs & 1, sw = p->signs >> 1, g = o / p->oc;
+    const int zero = value_of(conv->zw[p->zw > 1 ? o : 0], sw);
+    int64_t sum = 0;
+    for (int i = 0; i < p->ic; i++) {
+        const int inner = (g * conv->taps + t) * p->ic + i;
+        const int at = depthwise ? t * conv->co + o : inner * p->oc + o % p->oc;
+        const uint8_t x = conv->x[(h * p->iw + v) * conv->ci + g * p->ic + i];
+        sum += (int64_t)(value_of(x, sx) - value_of(conv->zx, sx)) *
+               (value_of(conv->w[at], sw) - zero);
+    }
+    return sum;
+}
+
+/* The sum of element `at` of the result. */
+static int64_t conv_sum(const Conv *conv, int at)
+{
+    const inlay_qconv_params *p = &conv->p;
+    const int o = at % conv->co, pixel = at / conv->co;
+    int64_t sum = conv->bias ? conv->bias[o] : 0;
+    for (int t = 0; t < conv->taps; t++) {
+        const int h = pixel / p->ow * p->sh - p->ph + t / p->kw;
+        const int v = pixel % p->ow * p->sw - p->pw + t % p->kw;
+        if (h >= 0 && h < p->ih && v >= 0 && v < p->iw)
+            sum += tap_sum(conv, t, h, v, o);
+    }
+    return sum;
+}
+
+static void check_conv(Conv *conv, uint8_t *y, int32_t *bias)
+{
+    const inlay_qconv_params *p = &conv->p;
+    const bool scaled = p->out != INLAY_QOUT_I32;
+    float one = 0.02f, sy = 2.3f;
+    void *base[10] = { y, conv->x, conv->w, &conv->zx, conv->zw };
+    inlay_ref ref[10];
+    if (scaled) {
+        base[5] = &one;
+        base[6] = conv->scale;
+        base[7] = &sy;
+        base[8] = &conv->zy;
+    }
+    base[9] = bias;
+    conv->bias = bias;
+    for (int i = 0; i < 10; i++)
+        ref[i] = (inlay_ref){ .cap = 1, .base = base[i] ? i : INLAY_NONE };
+    ref[0].cap = p->oh;
+    ref[0].pix = conv->co;
+    ref[0].row = (size_t)(p->ow * conv->co) * (scaled ? 1 : 4);
+    ref[1].cap = p->ih;
+    ref[1].pix = conv->ci;
+    ref[1].row = (size_t)(p->iw * conv->ci);
+    const inlay_step step = { inlay_qconv, p, ref, p->oh, 0 };
+    inlay_qconv(base, &step, 0, p->oh);
+    for (int at = 0; at < p->oh * p->ow * conv->co; at++) {
+        const float scale = conv->scale[p->sw_count > 1 ? at % conv->co : 0];
+        const int zero = value_of(conv->zy, p->out == INLAY_QOUT_I8);
+        assert_int_equal(finished(y, (size_t)at, p->out),
+                         expected(conv_sum(conv, at), p->out, one, scale, sy,
+                                  zero, p->lo, p->hi));
+    }
+}
+
 static void convolutions(void **state)
 {
     (void)state;
     for (int round = 0; round < 200; round++) {
-        bool depthwise = rnd(3) == 0;
-        inlay_qconv_params p = { .id = 1,
-                                 .od = 1,
-                                 .kd = 1,
-                                 .sd = 1,
-                                 .dd = 1,
-                                 .ih = 3 + (int32_t)rnd(5),
-                                 .iw = 3 + (int32_t)rnd(5),
-                                 .kh = 1 + (int32_t)rnd(3),
-                                 .kw = 1 + (int32_t)rnd(3),
-                                 .sh = 1 + (int32_t)rnd(2),
-                                 .sw = 1 + (int32_t)rnd(2),
-                                 .dh = 1,
-                                 .dw = 1,
-                                 .ph = (int32_t)rnd(2),
-                                 .pw = (int32_t)rnd(2),
-                                 .groups = depthwise ? 1 + (int32_t)rnd(80)
-                                                     : 1 + (int32_t)rnd(2),
-                                 .ic = depthwise ? 1 : 1 + (int32_t)rnd(5),
-                                 .oc = depthwise ? 1 : 1 + (int32_t)rnd(70),
-                                 .signs = (int32_t)rnd(4),
-                                 .out = (int32_t)rnd(3) };
-        set_bounds(p.out, &p.lo, &p.hi);
-        p.oh = (p.ih + 2 * p.ph - p.kh) / p.sh + 1;
-        p.ow = (p.iw + 2 * p.pw - p.kw) / p.sw + 1;
-        const int ci = p.groups * p.ic, co = p.groups * p.oc,
-                  taps = p.kh * p.kw, sx = p.signs & 1, sw = p.signs >> 1;
-        depthwise = p.ic == 1 && p.oc == 1;
-        p.zw = p.sw_count = rnd(2) ? co : 1;
-        uint8_t *x = rnd_bytes((size_t)(p.ih * p.iw * ci)),
-                *w = rnd_bytes((size_t)(p.groups * taps * p.ic * p.oc)),
-                zx = (uint8_t)rnd(256), *zw = rnd_bytes((size_t)co),
-                zy = (uint8_t)rnd(256);
-        int32_t *bias = malloc((size_t)co * sizeof *bias);
-        float one = 0.02f, *scale = rnd_floats((size_t)co), sy = 2.3f;
-        for (int i = 0; i < co; i++) {
-            scale[i] = fabsf(scale[i]) * 0.1f + 0.001f;
+        Conv conv = random_conv();
+        const inlay_qconv_params *p = &conv.p;
+        int32_t *bias = malloc((size_t)conv.co * sizeof *bias);
+        uint8_t *y = malloc((size_t)(p->oh * p->ow * conv.co) * 4);
+        for (int i = 0; i < conv.co; i++)
             bias[i] = (int32_t)rnd(2000) - 1000;
-        }
-        uint8_t *y = malloc((size_t)(p.oh * p.ow * co) * 4);
-        const bool scaled = p.out != INLAY_QOUT_I32;
-        void *base[10] = { y,
-                           x,
-                           w,
-                           &zx,
-                           zw,
-                           scaled ? &one : NULL,
-                           scaled ? scale : NULL,
-                           scaled ? &sy : NULL,
-                           scaled ? &zy : NULL,
-                           rnd(2) ? bias : NULL };
-        inlay_ref ref[10];
-        for (int i = 0; i < 10; i++)
-            ref[i] = (inlay_ref){ .cap = 1, .base = base[i] ? i : INLAY_NONE };
-        ref[0].cap = p.oh;
-        ref[0].pix = co;
-        ref[0].row = (size_t)(p.ow * co) * (p.out == INLAY_QOUT_I32 ? 4 : 1);
-        ref[1].cap = p.ih;
-        ref[1].pix = ci;
-        ref[1].row = (size_t)(p.iw * ci);
-        const inlay_step step = { inlay_qconv, &p, ref, p.oh, 0 };
-        inlay_qconv(base, &step, 0, p.oh);
-        for (int at = 0; at < p.oh * p.ow * co; at++) {
-            const int o = at % co, c = at / co % p.ow, r = at / co / p.ow,
-                      g = o / p.oc;
-            int64_t sum = base[9] ? bias[o] : 0;
-            for (int t = 0; t < taps; t++) {
-                const int h = r * p.sh - p.ph + t / p.kw,
-                          v = c * p.sw - p.pw + t % p.kw;
-                if (h < 0 || h >= p.ih || v < 0 || v >= p.iw)
-                    continue;
-                for (int i = 0; i < p.ic; i++) {
-                    const int weight =
-                        depthwise
-                            ? t * co + o
-                            : ((g * taps + t) * p.ic + i) * p.oc + o % p.oc;
-                    sum += (int64_t)(value_of(
-                                         x[(h * p.iw + v) * ci + g * p.ic + i],
-                                         sx) -
-                                     value_of(zx, sx)) *
-                           (value_of(w[weight], sw) -
-                            value_of(zw[p.zw > 1 ? o : 0], sw));
-                }
-            }
-            assert_int_equal(
-                finished(y, (size_t)at, p.out),
-                expected(sum, p.out, one, scale[p.sw_count > 1 ? o : 0], sy,
-                         value_of(zy, p.out == INLAY_QOUT_I8), p.lo, p.hi));
-        }
-        free(x);
-        free(w);
-        free(zw);
+        check_conv(&conv, y, rnd(2) ? bias : NULL);
+        free(conv.x);
+        free(conv.w);
+        free(conv.zw);
+        free(conv.scale);
         free(bias);
-        free(scale);
         free(y);
     }
 }
