@@ -182,6 +182,8 @@ struct Node {
     bool counts;
     /* set by the layout pass: operand 0 and the result are [N][spatial...][C] */
     bool channels_last;
+    /* set where the layout begins: the image stays plane by plane */
+    bool own_order;
     /* set by the winograd pass: sums may be rounded as that algorithm does */
     bool winograd;
 };

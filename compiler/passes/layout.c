@@ -430,11 +430,11 @@ enum { MOST_ROUNDS = 64 };
 
 void pass_layout(Graph *graph)
 {
-    const OwnOrder *order = own_order_of(graph);
+    own_order_mark(graph);
     size_t count = graph->node.n;
     for (size_t i = 0; i < count; i++) {
         Node *node = graph->node.at[i];
-        if (is_spatial(node) && !own_order_stays(order, node))
+        if (is_spatial(node) && !node->own_order)
             make_channels_last(graph, node);
     }
     bool moved = true;

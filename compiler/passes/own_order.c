@@ -7,11 +7,11 @@
 #include "ops/ops.h"
 #include "passes/relayout.h"
 
-struct OwnOrder {
+typedef struct OwnOrder {
     /* [tensors] of each tensor another one that its order goes with; itself: none */
     int *with;
     bool *turns; /* [tensors] of one that goes with itself: an order is given */
-};
+} OwnOrder;
 
 static int leader(const OwnOrder *order, int id)
 {
@@ -78,26 +78,39 @@ static void learn_of_ends(OwnOrder *order, const Graph *graph)
             turn(order, graph->output.at[i]);
 }
 
-OwnOrder *own_order_of(const Graph *graph)
+static OwnOrder learn(Arena *arena, Graph *graph)
 {
-    const Graph *root = graph;
-    while (root->parent)
-        root = root->parent;
-    OwnOrder *order = NEW(graph->arena, OwnOrder);
-    order->with = NEW_ARRAY(graph->arena, int, root->next_id);
-    order->turns = NEW_ARRAY(graph->arena, bool, root->next_id);
-    for (int i = 0; i < root->next_id; i++)
-        order->with[i] = i;
-    learn_of_ends(order, graph);
+    const int tensors = graph_root(graph)->next_id;
+    OwnOrder order = {
+        .with = NEW_ARRAY(arena, int, tensors),
+        .turns = NEW_ARRAY(arena, bool, tensors),
+    };
+    for (int i = 0; i < tensors; i++)
+        order.with[i] = i;
+    learn_of_ends(&order, graph);
     for (size_t i = 0; i < graph->node.n; i++)
         if (!graph->node.at[i]->dead && graph->node.at[i]->op)
-            learn_of(order, graph->node.at[i]);
+            learn_of(&order, graph->node.at[i]);
     return order;
 }
 
-bool own_order_stays(const OwnOrder *order, const Node *node)
+static bool takes_either(const Node *node)
 {
-    if (!(node->op->flags & OP_EITHER_ORDER))
-        return false;
-    return !order->turns[leader(order, node->out[0]->id)];
+    return !node->dead && node->op && node->op->flags & OP_EITHER_ORDER;
+}
+
+void own_order_mark(Graph *graph)
+{
+    Arena *scratch = &graph->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    OwnOrder order = { .with = NULL };
+    for (size_t i = 0; i < graph->node.n; i++) {
+        Node *node = graph->node.at[i];
+        if (!takes_either(node))
+            continue;
+        if (!order.with)
+            order = learn(scratch, graph);
+        node->own_order = !order.turns[leader(&order, node->out[0]->id)];
+    }
+    arena_release(scratch, mark);
 }

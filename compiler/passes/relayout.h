@@ -39,10 +39,8 @@ bool gather_to_slices(Graph *graph, Node *node);
 /* Transpositions and reshapes behind elementwise work on an input, or on what several nodes read,
  * go in front of it. */
 void raise_turns(Graph *graph);
-/* Which images stay plane by plane (own_order.c), asked before one becomes channels last. */
-typedef struct OwnOrder OwnOrder;
-OwnOrder *own_order_of(const Graph *graph);
-bool own_order_stays(const OwnOrder *order, const Node *node);
+/* Marks the nodes whose images stay plane by plane, before one becomes channels last. */
+void own_order_mark(Graph *graph);
 /* NCHW.. -> NHWC..: out[i] = in[perm[i]]; the way back of a permutation; a shape's. */
 void perm_to_last(int rank,   /* of the image */
                   int *perm); /* gets as many places */
