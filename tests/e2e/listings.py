@@ -89,13 +89,14 @@ def arenas(o, path):
         data, _ = host.test_data(os.path.dirname(path))
     except onnx.Unreadable:
         return []
-    flags = host.shape_flags(path, data)
+    # The listings lie elsewhere than the data of their weights.
+    flags = host.shape_flags(path, data) + ['--external-data-dir', os.path.dirname(path)]
     found = [arena(o.inlay, path, flags)]
     if found[0] is None:
         return []
     with open(path, 'rb') as f:
         model = f.read()
-    other = os.path.join(os.path.dirname(path) if b'location' in model else o.work, 'listing.onnx')
+    other = os.path.join(o.work, 'listing.onnx')
     for k in range(o.count):
         listing = rewritten(model, WAYS[k % len(WAYS)], k // len(WAYS))
         if listing is None:
