@@ -39,6 +39,16 @@ static int result_axis(const Node *node)
     return node_is(node, "MatMul") ? node->out[0]->shape.rank - 1 : 1;
 }
 
+/* Has the bias of a Gemm one number for each column of the result, or one for all? Of a square
+ * result, one for each row is as many. */
+static bool by_columns(const Tensor *bias, int64_t columns)
+{
+    const Shape *shape = &bias->shape;
+    const int64_t count = tensor_count(bias);
+    return count == 1 ||
+           (count == columns && shape->dim[shape->rank - 1] == columns);
+}
+
 /* The node before `tensor` that can take it in: its only reader is this one. */
 static Node *linear_before(const Tensor *tensor)
 {
@@ -59,8 +69,7 @@ static Node *linear_before(const Tensor *tensor)
         return NULL;
     if (!node_is(node, "Gemm"))
         return node;
-    const int64_t count = tensor_count(bias);
-    return count == 1 || count == tensor->shape.dim[1] ? node : NULL;
+    return by_columns(bias, tensor->shape.dim[1]) ? node : NULL;
 }
 
 static float *floats(Graph *graph, const Tensor *tensor)

@@ -667,6 +667,14 @@ def of_some_rows(op, ins, constant, results=1, **attributes):
     return model, [floats('x', [6, 2], range(12)), floats('s', [6], [1, -1, 1, 1, -1, 1])], []
 
 
+def bias_of_rows():
+    """A square product whose bias is of its rows, and a factor for each column: no bias of columns is made of them."""
+    model = make_model([make_node('Gemm', ['x', 'w', 'rows'], ['p']), make_node('Mul', ['p', 'columns'], ['y'])],
+                       [make_value('x', F32, [2, 2])], [make_value('y', F32, [2, 2])],
+                       [floats('w', [2, 2], [1, 0, 0, 1]), floats('rows', [2, 1], [10, 20]), floats('columns', [2], [1, 10])])
+    return model, [floats('x', [2, 2], [1, 2, 3, 4])], [floats('y', [2, 2], [11, 120, 23, 240])]
+
+
 def loop_of_a_product():
     """A loop that only the data end, of a body whose matrices do not fit."""
     body = make_graph_attr('body',
@@ -701,7 +709,7 @@ def main():
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
                  mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_images, selected_regions, gate_of_the_result_before,
-                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, counted_constants, outer_difference):
+                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, counted_constants, outer_difference, bias_of_rows):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = judge(o.inlay, windows_rounded_up(False))
