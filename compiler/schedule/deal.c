@@ -308,7 +308,8 @@ static bool prepare(Deal *deal, int64_t most)
 static bool deal_pool(Deal *deal, Stream *stream, const DealAim *aim,
                       const Given *given)
 {
-    if (!prepare(deal, aim->most))
+    /* Rings of which no row is ever made stay what they are: a slot has room for a row. */
+    if (!prepare(deal, aim->most) || !deal->alive)
         return false;
     const int64_t others = stream->bytes - deal->rings;
     stream->least = others + deal_beside(deal, deal->alive);
