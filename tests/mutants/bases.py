@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The valid models that are changed: ONNX's node tests, the repository's own models, small networks; by operator, so that
-each is met as often. And what they hold that can be put elsewhere."""
+each is met as often; chains of random operators, where they are asked for. And what they hold that can be put elsewhere."""
 import glob
 import os
 import random
@@ -8,6 +8,7 @@ import random
 import cases
 import networks
 import onnx
+import random_chains
 import tree
 
 LARGEST = 100000        # bytes of a file that is worth bending
@@ -51,15 +52,22 @@ def small_networks():
     return made
 
 
+def group_of(name, model):
+    """For choosing evenly: a model's first operator, but for networks and chains."""
+    kind = name.split('/')[0]
+    return kind if kind in ('net', 'chain') else operator_of(model)
+
+
 def operator_of(model):
-    """The first operator of a model, for choosing evenly."""
     node = next(iter(model.get(7).all(1)), None) if model.get(7) else None
     return node.text(7) + '.' + node.text(4) if node else ''
 
 
 class Stock:
-    def __init__(self, paths, models, scratch):
+    def __init__(self, paths, models, scratch, chains=0):
         self.blobs = small_networks()
+        for seed in range(chains):
+            self.blobs['chain/%d' % seed] = random_chains.chain(seed).blob
         for path in glob.glob(os.path.join(models, '*', '*.onnx')):
             self.blobs['models/' + os.path.basename(path)] = read(path)
         for name, folder in cases.find([p for p in paths if os.path.exists(p)], scratch):
@@ -69,7 +77,7 @@ class Stock:
         self.attributes, self.by_arity, self.groups, words = {}, {}, {}, set()
         for name in sorted(self.blobs):
             model = tree.decode('model', self.blobs[name])
-            self.groups.setdefault('net' if name.startswith('net/') else operator_of(model), []).append(name)
+            self.groups.setdefault(group_of(name, model), []).append(name)
             for node in [n for g in tree.graphs(model) for n in g.all(1)]:
                 self.learn(node, words)
         self.words = sorted(words)
@@ -89,6 +97,8 @@ class Stock:
                 words.add(a.text(4))
 
     def choose(self, rng):
+        if 'chain' in self.groups and rng.random() < 0.5:
+            return rng.choice(self.groups['chain'])
         group = 'net' if rng.random() < 0.1 else rng.choice(sorted(self.groups))
         return rng.choice(self.groups[group])
 

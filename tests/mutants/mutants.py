@@ -4,7 +4,7 @@ of exactly their size. A run may return 0, E_SHAPE or E_INDEX; the compiler (a c
 but 70. With --inside the compiler's own process runs the same steps by the same kernels: ten times as many in the time, and the
 C compiler left out. Everything is made from a seed and a number: `--only NUMBER` replays one and keeps it.
 
-    mutants.py --compile MUTANTS-COMPILE --models MODELS [--seed S] [--count N] [--first N] [--only N,N] [--keep DIR] NODE-TESTS..."""
+    mutants.py --compile MUTANTS-COMPILE --models MODELS [--seed S] [--count N] [--first N] [--only N,N] [--chains N] [--keep DIR] NODE-TESTS..."""
 import argparse
 import collections
 import os
@@ -257,8 +257,8 @@ class Campaign:
             if any(p.search(rows[0].bad) for p, _ in self.known):
                 waits += len(rows)
                 continue
-            t.fail(rows[0].bad, '%d mutants: %s\nreplay: --seed %d --only %s%s\n%s' % (
-                len(rows), rows[0], self.o.seed, rows[0].number, ''.join(' --left-out ' + ','.join(map(str, rows[0].left_out)) for _ in [0] if getattr(rows[0], 'left_out', None)), rows[0].said[:1500]))
+            t.fail(rows[0].bad, '%d mutants: %s\nreplay: --seed %d --chains %d --only %s%s\n%s' % (
+                len(rows), rows[0], self.o.seed, self.o.chains, rows[0].number, ''.join(' --left-out ' + ','.join(map(str, rows[0].left_out)) for _ in [0] if getattr(rows[0], 'left_out', None)), rows[0].said[:1500]))
         text = ', '.join('%s: %d' % (s, n) for s, n in sorted(self.status.items()))
         t.ok('%d mutants run of %d accepted (%d tried; by status %s), %d known findings' % (self.ran, self.status[0], self.tried, text, waits))
 
@@ -272,6 +272,7 @@ def main():
     p.add_argument('--first', type=int, default=0)
     p.add_argument('--only', default='')
     p.add_argument('--left-out', default='')
+    p.add_argument('--chains', type=int, default=0)
     p.add_argument('--keep', default='')
     p.add_argument('--inside', action='store_true')
     p.add_argument('--progress', action='store_true')
@@ -283,7 +284,7 @@ def main():
     t = tap.Tap()
     with host.Work() as scratch:
         o.driver = os.path.join(scratch, 'drive.o')
-        campaign = Campaign(o, bases.Stock(o.paths, o.models, scratch))
+        campaign = Campaign(o, bases.Stock(o.paths, o.models, scratch, o.chains))
         campaign.run()
         campaign.report(t)
     t.done()
