@@ -240,6 +240,7 @@ def reduce(net):
     need(x.kind in FLOATS or op[6:] in ('Sum', 'Max', 'Min', 'Prod', 'L1', 'SumSquare'))
     x = above(net, x, .5) if op == 'ReduceLogSum' else x
     axes, since, keep = net.some(range(x.rank)), 13 if op == 'ReduceSum' else 18, net.one(0, 1, 1)
+    need(op != 'ReduceProd' or x.count < 100)        # products of more are next to nothing
     attrs = {'keepdims': keep} if not keep or net.maybe(.5) else {}
     if net.maybe(.85):
         ins, more = net.axes(axes, x.rank, since)
