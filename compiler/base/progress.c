@@ -109,7 +109,10 @@ void progress_doing(const char *what)
     line.bytes = NULL;
     line.ticks = 0;
     line.what = what;
-    ticks_every(what ? FIRST : 0, what ? NEXT : 0);
+    if (what)
+        ticks_every(FIRST, NEXT);
+    else
+        ticks_every(0, 0);
 }
 
 void progress_bytes(const char *what, uint64_t done, uint64_t all)

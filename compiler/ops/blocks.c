@@ -8,10 +8,7 @@
 
 static int64_t block_size(const Node *node)
 {
-    const int64_t b = node_int(node, "blocksize", 0);
-    if (b < 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "blocksize is %lld",
-                  (long long)b);
+    const int64_t b = infer_int(node, "blocksize", 0, 1);
     if (infer_shape(node, 0)->rank != 4)
         fail_node(node, STATUS_MALFORMED, NULL,
                   "its input is of rank %d, not 4", node->in[0]->shape.rank);

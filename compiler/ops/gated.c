@@ -226,15 +226,6 @@ static void check_layout(const Node *node)
         check_plain(node, others[i], 0);
 }
 
-static int64_t dilation_of(const Node *node)
-{
-    const int64_t dilation = node_int(node, "dilation", 1);
-    if (dilation < 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "its dilation is %lld",
-                  (long long)dilation);
-    return dilation;
-}
-
 /* The state x[.., end - kept ..], or the one before where nothing is kept. */
 static Tensor *state_after(const Node *node, Tensor *all, Tensor *before,
                            int64_t steps)
@@ -252,7 +243,7 @@ void expand_causal_conv(Node *node)
     const Shape w = *infer_shape(node, 1);
     Tensor *in = node->in[0];
     check_kernel(node, &x, &w);
-    const int64_t dilation = dilation_of(node);
+    const int64_t dilation = infer_int(node, "dilation", 1, 1);
     const int64_t kept = i64_mul(w.dim[2] - 1, dilation);
     Shape state = x;
     state.dim[2] = kept;

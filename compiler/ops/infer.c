@@ -99,6 +99,16 @@ int64_t infer_count(const Node *node, int i)
     return shape_count(infer_shape(node, i));
 }
 
+int64_t infer_int(const Node *node, const char *name, int64_t otherwise,
+                  int64_t least)
+{
+    const int64_t value = node_int(node, name, otherwise);
+    if (value < least)
+        fail_node(node, STATUS_MALFORMED, NULL, "its %s is %lld", name,
+                  (long long)value);
+    return value;
+}
+
 const int64_t *infer_ints(const Node *node, int i, int64_t *count)
 {
     *count = 0;

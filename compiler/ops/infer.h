@@ -12,6 +12,9 @@ void infer_out(Node *node, int i, /* of its outputs */
 const Shape *infer_shape(const Node *node, int i);
 /* Elements of input i; fails likewise. */
 int64_t infer_count(const Node *node, int i);
+/* The integer attribute, or the default; below `least` it fails with 65. */
+int64_t infer_int(const Node *node, const char *name, int64_t otherwise,
+                  int64_t least);
 /* Integer values of input i: NULL where it is left out or not constant. */
 const int64_t *infer_ints(const Node *node, int i,
                           int64_t *count); /* gets how many */

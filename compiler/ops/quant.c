@@ -47,11 +47,7 @@ void infer_dequantize(Node *node)
 /* Elements that share a scale, 0: all along its axis. */
 static int64_t block_size(const Node *node)
 {
-    const int64_t block = node_int(node, "block_size", 0);
-    if (block < 0)
-        fail_node(node, STATUS_MALFORMED, NULL, "its block_size is %lld",
-                  (long long)block);
-    return block;
+    return infer_int(node, "block_size", 0, 0);
 }
 
 /* The axis that scales run along, -1: one scale for all. */

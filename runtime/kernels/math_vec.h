@@ -42,26 +42,26 @@ INLAY_INLINE inlay_vf inlay_signed_v(inlay_vf x, inlay_vf sign)
     return (inlay_vf)((inlay_vi)x | ((inlay_vi)sign & bit));
 }
 
-/* e^r - 1 for |r| <= log(2) / 2. */
-INLAY_INLINE inlay_vf inlay_expm1_poly_v(inlay_vf r)
+/* (e^r - 1 - r) / r^2 for |r| <= log(2) / 2. */
+INLAY_INLINE inlay_vf inlay_exp_bend_v(inlay_vf r)
 {
     inlay_vf p = inlay_all(1.392692661e-03f);
     p = inlay_step_v(8.363773874e-03f, r, p);
     p = inlay_step_v(4.166655011e-02f, r, p);
     p = inlay_step_v(1.666657338e-01f, r, p);
-    p = inlay_step_v(0.5f, r, p);
-    return INLAY_V(fma)(r * r, p, r);
+    return inlay_step_v(0.5f, r, p);
 }
 
-/* e^r for |r| <= log(2) / 2. */
+/* e^r - 1 of the same r. */
+INLAY_INLINE inlay_vf inlay_expm1_poly_v(inlay_vf r)
+{
+    return INLAY_V(fma)(r * r, inlay_exp_bend_v(r), r);
+}
+
+/* e^r of the same r. */
 INLAY_INLINE inlay_vf inlay_exp_poly_v(inlay_vf r)
 {
-    inlay_vf p = inlay_all(1.392692661e-03f);
-    p = inlay_step_v(8.363773874e-03f, r, p);
-    p = inlay_step_v(4.166655011e-02f, r, p);
-    p = inlay_step_v(1.666657338e-01f, r, p);
-    p = inlay_step_v(0.5f, r, p);
-    p = inlay_step_v(1.0f, r, p);
+    const inlay_vf p = inlay_step_v(1.0f, r, inlay_exp_bend_v(r));
     return inlay_step_v(1.0f, r, p);
 }
 

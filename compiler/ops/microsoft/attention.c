@@ -29,11 +29,7 @@ typedef struct Attention {
 
 static int64_t heads_of(const Node *node)
 {
-    const int64_t heads = node_int(node, "num_heads", 0);
-    if (heads < 1)
-        fail_node(node, STATUS_MALFORMED, NULL, "num_heads is %lld",
-                  (long long)heads);
-    return heads;
+    return infer_int(node, "num_heads", 0, 1);
 }
 
 /* x [B][S][N*H] as [B][S][N][H]. */
