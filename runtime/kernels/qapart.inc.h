@@ -62,9 +62,8 @@ static inline int inlay_qpacked_apart(void *const *base, const inlay_step *step,
 #define INLAY_QPIXEL_BYTES 12288
 #endif
 
-#if INLAY_QL > 1
-/* Pixels of a call: a tile's; more where vectors go on from tile to tile, and no byte of y is one
- * of x that is still read. */
+/* Pixels of a call: a tile's; more where it goes on from tile to tile, and no byte of y is one of x
+ * that is still read. */
 static inline int32_t inlay_qpacked_most(void *const *base,
                                          const inlay_step *step,
                                          const inlay_qtile *tile, int apart,
@@ -74,10 +73,13 @@ static inline int32_t inlay_qpacked_most(void *const *base,
         (const inlay_qpacked_params *)step->params;
     const int32_t bytes = params->sw * step->ref[1].pix;
     const int32_t most = INLAY_QPIXEL_BYTES / bytes;
-    if (!inlay_qfast(tile) || (!apart && !inlay_qrow_apart(base, step, row)))
+    const int goes_on =
+        INLAY_QL > 1 ? inlay_qfast(tile) : !inlay_qhas_zeros(tile);
+    if (!goes_on || row->pixels <= INLAY_QTILE_P)
+        return INLAY_QTILE_P;
+    if (!apart && !inlay_qrow_apart(base, step, row))
         return INLAY_QTILE_P;
     return most < 4 * INLAY_QTILE_P ? 4 * INLAY_QTILE_P : most;
 }
-#endif
 
 #endif

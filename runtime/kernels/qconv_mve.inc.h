@@ -239,7 +239,7 @@ INLAY_INLINE void inlay_mve_fours_of(const inlay_qtile *tile,
 INLAY_APART int32_t inlay_mve_simple_two(const inlay_qtile *tile, uint8_t *y,
                                          const inlay_mve_from *from)
 {
-    const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
+    const inlay_mve_byte byte = inlay_mve_result_byte(&tile->result);
     const int32_t whole = tile->channels - tile->channels % 4;
     inlay_mve_fours of;
     if (!whole)
@@ -254,7 +254,7 @@ INLAY_APART int32_t inlay_mve_simple_two(const inlay_qtile *tile, uint8_t *y,
 INLAY_APART int32_t inlay_mve_simple_one(const inlay_qtile *tile, uint8_t *y,
                                          const inlay_mve_from *from)
 {
-    const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
+    const inlay_mve_byte byte = inlay_mve_result_byte(&tile->result);
     const int32_t eights = tile->channels - tile->channels % 8;
     const int8_t *w = tile->weights;
     inlay_mve_fours of;

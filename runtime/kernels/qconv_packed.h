@@ -28,9 +28,7 @@ typedef struct inlay_qrow {
         right;          /* [left, right): the whole window lies inside */
     int32_t plane, row; /* of the window's first tap; may lie outside */
     int32_t image;
-#if INLAY_QL > 1
     int32_t most; /* pixels of a call: of more tiles where y lies apart */
-#endif
 } inlay_qrow;
 
 static inline void inlay_qpacked_tile(void *const *base, const inlay_step *step,
@@ -329,34 +327,6 @@ enum {
 #include "kernels/qconv_mve.inc.h"
 #endif
 
-#include "kernels/qspan.inc.h"
-
-/* All pixels of a row, in the walking direction. */
-static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
-                                     const inlay_qtile *tile,
-                                     const inlay_qrow *row)
-{
-    const inlay_qpacked_params *params =
-        (const inlay_qpacked_params *)step->params;
-    inlay_qspan span;
-    int32_t done;
-#if INLAY_QMVE
-    if (!INLAY_QUSES(INLAY_QMVE_OTHERS) ||
-        (params->deep && params->minus == 128)) {
-        inlay_mve_pixel_row(base, step, tile, row, params->gather == 1 ? 1 : 2);
-        return;
-    }
-#endif
-    for (done = 0; done < row->pixels; done += span.n) {
-        int backward = step->backward;
-#if INLAY_QL > 1
-        backward = backward && row->most == INLAY_QTILE_P;
-#endif
-        span = inlay_qspan_of(params, tile, row, done, backward);
-        inlay_qpacked_pixels(base, step, row, *tile, span.c, span.n, span.way);
-    }
-}
-
 /* Are all planes of the window some of x? */
 static inline int inlay_qplanes_exist(const inlay_qpacked_params *params,
                                       const inlay_qrow *row)
@@ -403,6 +373,33 @@ static inline inlay_qrow inlay_qpacked_window(void *const *base,
 
 #include "kernels/qapart.inc.h"
 
+#include "kernels/qspan.inc.h"
+
+/* All pixels of a row, in the walking direction. */
+static inline void inlay_qpacked_row(void *const *base, const inlay_step *step,
+                                     const inlay_qtile *tile, int apart,
+                                     inlay_qrow *row)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
+    inlay_qspan span;
+    int32_t done;
+    int backward;
+#if INLAY_QMVE
+    if (!INLAY_QUSES(INLAY_QMVE_OTHERS) ||
+        (params->deep && params->minus == 128)) {
+        inlay_mve_pixel_row(base, step, tile, row, params->gather == 1 ? 1 : 2);
+        return;
+    }
+#endif
+    row->most = inlay_qpacked_most(base, step, tile, apart, row);
+    backward = step->backward && row->most == INLAY_QTILE_P;
+    for (done = 0; done < row->pixels; done += span.n) {
+        span = inlay_qspan_of(params, tile, row, done, backward);
+        inlay_qpacked_pixels(base, step, row, *tile, span.c, span.n, span.way);
+    }
+}
+
 /* Is it a product of the pixels of whole rows, one like the other? */
 static inline int inlay_qpacked_joins(const inlay_qpacked_params *params,
                                       const inlay_step *step)
@@ -438,12 +435,7 @@ static inline void inlay_qpacked_rows(void *const *base, const inlay_step *step,
         row.pixels *= n;
         if (n > 1)
             row.right = row.pixels;
-#if INLAY_QL > 1
-        row.most = inlay_qpacked_most(base, step, tile, apart, &row);
-#else
-        (void)apart;
-#endif
-        inlay_qpacked_row(base, step, tile, &row);
+        inlay_qpacked_row(base, step, tile, apart, &row);
     }
 }
 

@@ -43,7 +43,7 @@ INLAY_INLINE void inlay_dsp_store(const int32_t *byte, uint32_t flips,
     memcpy(y, &four, sizeof four);
 }
 
-#if defined __ARM_FP && (__ARM_FP & 4)
+#if INLAY_QDSP_FLOAT
 /* The nearest integer, ties to even. */
 INLAY_INLINE int32_t inlay_qrint(float v)
 {

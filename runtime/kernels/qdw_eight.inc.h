@@ -498,7 +498,7 @@ static inline void inlay_mve_eights_all(const inlay_qdw *job, int32_t r0,
     of.job = job;
     of.params = (const inlay_qpacked_params *)job->step->params;
     of.scratch = (uint8_t *)inlay_at(job->base, job->step, 10);
-    of.byte = inlay_mve_byte_of(&job->of.result);
+    of.byte = inlay_mve_result_byte(&job->of.result);
     most = inlay_qdw_most(job, r1 - r0, of.params->gather);
     if (most > 1)
         chunk = of.params->gather;

@@ -305,7 +305,7 @@ INLAY_INLINE void inlay_mve_dw_bytes(const inlay_mve_dw *of,
                                      const inlay_mve_quad *quad, int constant)
 {
     const inlay_qtile *tile = &of->job->of;
-    const inlay_mve_byte byte = inlay_mve_byte_of(&tile->result);
+    const inlay_mve_byte byte = inlay_mve_result_byte(&tile->result);
     const mve_pred16_t some = vctp8q((uint32_t)of->window);
     const float32x4_t scale = inlay_mve_scales(&tile->result, quad->channel);
     const int32x4_t start = quad->start;

@@ -46,7 +46,7 @@ INLAY_INLINE int32_t inlay_qplane_at(const inlay_qplanes *planes, int32_t h,
 }
 
 #include "kernels/qdw_dsp.inc.h"
-#if defined __ARM_FP && (__ARM_FP & 4)
+#if INLAY_QDSP_FLOAT
 /* What windows of 3 x 3 are not. */
 enum {
     INLAY_QTHREE_OTHERS = INLAY_QUSE_MORE | INLAY_QUSE_CLIPS | INLAY_QUSE_DW_ANY

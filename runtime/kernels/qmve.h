@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: 0BSD
  * Bytes in Helium vectors (Cortex-M55, M85): dot products of sixteens, their results, copies.
  *
- * INLAY_QMVE is 1 where the C compiler makes Helium's instructions. Sums are exact modulo 2^32.
- * Results are made of four sums by floats where the core has those of vectors, with the bits of
- * qout.h: the same roundings in the same order. Dot products are written in assembly, since the
- * sums of a tile fill all even registers and compilers would move them; clang does not give that
- * many away. */
+ * Sums are exact modulo 2^32. Results are made of four sums by floats where the core has those of
+ * vectors, with the bits of qout.h: the same roundings in the same order. Dot products are written
+ * in assembly, since the sums of a tile fill all even registers and compilers would move them;
+ * clang does not give that many away. */
 #ifndef INLAY_QMVE_H
 #define INLAY_QMVE_H
 
 #include "kernels/qout.h"
 
-#if !defined __ARM_FEATURE_MVE || defined __ARM_BIG_ENDIAN
-#define INLAY_QMVE 0
-#elif defined __GNUC__ && defined __OPTIMIZE__ && !defined __clang__
-#define INLAY_QMVE 1
-#else
-#define INLAY_QMVE 0
-#endif
-
 #if INLAY_QMVE
-
-#include <arm_mve.h>
-
-#define INLAY_MVE_FLOAT (__ARM_FEATURE_MVE >> 1 & 1)
 
 /* Four sums in the lanes of a vector. */
 INLAY_INLINE int32x4_t inlay_mve_lanes(int32_t a, int32_t b, int32_t c,
@@ -171,35 +158,10 @@ static inline int32_t inlay_mve_total(const int8_t *x, int32_t n)
 
 /* ---- results ---- */
 
-/* What turns sums to bytes. */
-typedef struct inlay_mve_byte {
-#if INLAY_MVE_FLOAT
-    float32x4_t least, most;
-#endif
-    int32_t zero;
-} inlay_mve_byte;
-
-static inline inlay_mve_byte inlay_mve_byte_of(const inlay_qresult *result)
+static inline inlay_mve_byte inlay_mve_result_byte(const inlay_qresult *result)
 {
-    inlay_mve_byte byte;
-#if INLAY_MVE_FLOAT
-    byte.least = vdupq_n_f32((float)(result->lo - result->zero));
-    byte.most = vdupq_n_f32((float)(result->hi - result->zero));
-#endif
-    byte.zero = result->zero;
-    return byte;
+    return inlay_mve_byte_of(result->zero, result->lo, result->hi);
 }
-
-#if INLAY_MVE_FLOAT
-/* inlay_saturate of qout.h: the larger of NaN and a number is the number. */
-INLAY_INLINE int32x4_t inlay_mve_saturate(const inlay_mve_byte *byte,
-                                          float32x4_t v)
-{
-    v = vmaxnmq_f32(v, byte->least);
-    v = vminnmq_f32(v, byte->most);
-    return vaddq_n_s32(vcvtnq_s32_f32(v), byte->zero);
-}
-#endif
 
 #if INLAY_MVE_FLOAT
 /* ---- bytes of fours of channels, one four after the other, or two ---- */

@@ -102,16 +102,6 @@ static inline void *inlay_qplace(const inlay_qresult *result, void *y,
     return (unsigned char *)y + (wide ? 4 * at : at);
 }
 
-/* Where floats are software's, their products are found with integers. */
-#ifdef INLAY_QSOFT
-#elif defined __arm__ && !defined __ARM_FP
-#define INLAY_QSOFT 1
-#elif defined __riscv && !defined __riscv_flen
-#define INLAY_QSOFT 1
-#else
-#define INLAY_QSOFT 0
-#endif
-
 /* Are scales what they are? Of its bits: floats may be software's. */
 INLAY_INLINE int inlay_qfactor_is_one(const inlay_qresult *result)
 {
@@ -165,13 +155,14 @@ static inline int32_t inlay_qinteger_byte(const inlay_qresult *result,
     return v < result->hi ? v : result->hi;
 }
 
-/* Factors of up to four channels as integers: `by` is 2^(43 - up) times the scale, so that the
- * upper word of 2^up sum times `by` has INLAY_QFRACTION bits behind the point. */
+/* Factors of up to four channels as integers: by[i] is 2^(43 - up[i]) times the scale, so that the
+ * upper word of 2^up[i] sum times by[i] has INLAY_QFRACTION bits behind the point. */
 typedef struct inlay_qfixed {
     int32_t suits; /* 0: there are no such factors */
     int32_t n;
     const float *scale;
-    int32_t up;
+    int32_t mixed; /* 0: all have the first one's up */
+    int32_t up[4];
     int32_t by[4];
 } inlay_qfixed;
 
@@ -184,7 +175,7 @@ enum { INLAY_QFRACTION = 11 };
 #define INLAY_QRARE(what) (what)
 #endif
 
-/* The integer for a scale; 0: it would have too many bits, or too few. */
+/* The integer for a scale; 0: it would have too many bits, or few. */
 static inline int32_t inlay_qfixed_by(float scale, int32_t up)
 {
     const uint32_t bits = inlay_half_bits(scale);
@@ -213,18 +204,43 @@ static inline inlay_qroom inlay_qroom_of(const inlay_qresult *result,
     return room;
 }
 
-/* Factors for channels whose sums begin with `start`. 0: there are none. */
+/* Factors for channels whose sums begin with `start`, each with its own `up`. 0: there are none. A
+ * channel whose weights are next to nothing may begin anywhere: any sum has room beside its factor,
+ * of which few bits are left. */
+INLAY_APART int inlay_qfixed_mix(inlay_qfixed *fixed, const inlay_qroom *room,
+                                 const int32_t *start)
+{
+    const int32_t most = room->most;
+    int32_t i;
+    fixed->mixed = 1;
+    for (i = 0; i < fixed->n; i++) {
+        const uint32_t bits = inlay_half_bits(fixed->scale[i]);
+        const int near = start[i] < most && start[i] > -most;
+        const int32_t up = near ? room->up : 0;
+        const int32_t tiny = 103 + up - (int32_t)(bits >> 23);
+        fixed->up[i] = up;
+        fixed->by[i] = inlay_qfixed_by(fixed->scale[i], up);
+        if (tiny > 0 && tiny < 20)
+            fixed->by[i] = (int32_t)((bits & 0x7fffff) | 0x800000) >> 4 >> tiny;
+        else if (tiny < 20 && !fixed->by[i])
+            return 0;
+    }
+    return 1;
+}
+
+/* The same; mostly all have one `up`. */
 static inline int inlay_qfixed_take(inlay_qfixed *fixed,
                                     const inlay_qroom *room,
                                     const int32_t *start)
 {
     const int32_t most = room->most;
     int32_t i;
-    fixed->up = room->up;
+    fixed->mixed = 0;
+    fixed->up[0] = room->up;
     for (i = 0; i < fixed->n; i++) {
         fixed->by[i] = inlay_qfixed_by(fixed->scale[i], room->up);
         if (!fixed->by[i] || start[i] >= most || start[i] <= -most)
-            return 0;
+            return inlay_qfixed_mix(fixed, room, start);
     }
     return 1;
 }
@@ -246,27 +262,10 @@ INLAY_APART int32_t inlay_qfixed_unclear(const inlay_qresult *result,
     return inlay_qfloat_byte(result, sum, fixed->scale[i]) - result->lo;
 }
 
-/* The upper word of a product. */
-INLAY_INLINE int32_t inlay_upper_product(int32_t a, int32_t b)
-{
-#if defined __thumb__ && !defined __thumb2__
-    /* no instruction makes it: of halves */
-    const int32_t low_a = a & 0xffff;
-    const int32_t low_b = b & 0xffff;
-    const uint32_t low = (uint32_t)low_a * (uint32_t)low_b;
-    const int32_t middle = (a >> 16) * low_b + (int32_t)(low >> 16);
-    const int32_t other = low_a * (b >> 16) + (middle & 0xffff);
-    return (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
-#else
-    return (int32_t)((int64_t)a * b >> 32);
-#endif
-}
-
 /* What bytes of fixed numbers have in common. They are found above the least of the result. */
 typedef struct inlay_qbytes {
     const inlay_qresult *result;
     const inlay_qfixed *fixed;
-    int32_t up;
     int32_t offset; /* the zero point, a half, and half of what is unclear */
     int32_t lo, most;
 } inlay_qbytes;
@@ -278,7 +277,6 @@ INLAY_INLINE inlay_qbytes inlay_qbytes_of(const inlay_qresult *result,
     inlay_qbytes bytes;
     bytes.result = result;
     bytes.fixed = fixed;
-    bytes.up = fixed->up;
     bytes.offset = zero * (1 << INLAY_QFRACTION);
     bytes.offset += (1 << (INLAY_QFRACTION - 1)) + 4;
     bytes.lo = result->lo;
@@ -314,10 +312,10 @@ INLAY_INLINE int32_t inlay_qbytes_clip(int32_t v, int32_t most, int all)
  * fraction count, floats decide: what is cut off moves a number below 512 by less than four
  * units. */
 INLAY_INLINE uint8_t inlay_qbyte(const inlay_qbytes *bytes, int32_t i,
-                                 int32_t by, int32_t sum, int all)
+                                 int32_t up, int32_t by, int32_t sum, int all)
 {
     const int32_t unclear = (1 << INLAY_QFRACTION) - 8;
-    const int32_t shifted = (int32_t)((uint32_t)sum << bytes->up);
+    const int32_t shifted = (int32_t)((uint32_t)sum << up);
     const int32_t v = inlay_upper_product(shifted, by) + bytes->offset;
     int32_t byte = inlay_qbytes_clip(v, bytes->most, all);
     if (INLAY_QRARE(!(v & unclear)))
@@ -329,15 +327,17 @@ INLAY_INLINE uint8_t inlay_qbyte(const inlay_qbytes *bytes, int32_t i,
  * second at sum[4] and on. */
 INLAY_INLINE void inlay_qbytes_each(const inlay_qbytes *bytes,
                                     const int32_t *sum, uint8_t *y,
-                                    uint8_t *next, int all)
+                                    uint8_t *next, int all, int mixed)
 {
     const int32_t n = bytes->fixed->n;
+    const int32_t first = bytes->fixed->up[0];
     int32_t i;
     for (i = 0; i < n; i++) {
+        const int32_t up = mixed ? bytes->fixed->up[i] : first;
         const int32_t by = bytes->fixed->by[i];
-        y[i] = inlay_qbyte(bytes, i, by, sum[i], all);
+        y[i] = inlay_qbyte(bytes, i, up, by, sum[i], all);
         if (next)
-            next[i] = inlay_qbyte(bytes, i, by, sum[4 + i], all);
+            next[i] = inlay_qbyte(bytes, i, up, by, sum[4 + i], all);
     }
 }
 
@@ -347,10 +347,12 @@ INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
                                     uint8_t *next)
 {
     const inlay_qbytes bytes = inlay_qbytes_of(result, fixed);
-    if (inlay_qbytes_all(&bytes))
-        inlay_qbytes_each(&bytes, sum, y, next, 1);
+    if (fixed->mixed)
+        inlay_qbytes_each(&bytes, sum, y, next, 0, 1);
+    else if (inlay_qbytes_all(&bytes))
+        inlay_qbytes_each(&bytes, sum, y, next, 1, 0);
     else
-        inlay_qbytes_each(&bytes, sum, y, next, 0);
+        inlay_qbytes_each(&bytes, sum, y, next, 0, 0);
 }
 
 /* Bytes of n sums of the first channel, `ys` bytes apart. */
@@ -359,9 +361,10 @@ INLAY_INLINE void inlay_qbytes_line(const inlay_qbytes *bytes,
                                     ptrdiff_t ys, int all)
 {
     const int32_t *const end = sum + n;
+    const int32_t up = bytes->fixed->up[0];
     const int32_t by = bytes->fixed->by[0];
     for (; sum < end; sum++, y += ys)
-        *y = inlay_qbyte(bytes, 0, by, *sum, all);
+        *y = inlay_qbyte(bytes, 0, up, by, *sum, all);
 }
 
 INLAY_APART void inlay_qfixed_line(const inlay_qresult *result,

@@ -18,12 +18,8 @@ static inline inlay_qspan inlay_qspan_apart(const inlay_qpacked_params *params,
     const int32_t c = backward ? row->pixels - 1 - done : done;
     const int gathered = c < row->left || c >= row->right;
     const int32_t first = inlay_qrow_first(row, c);
-    int32_t most = INLAY_QTILE_P;
+    int32_t most = gathered ? INLAY_QTILE_P : row->most;
     inlay_qspan span;
-#if INLAY_QL > 1
-    if (!gathered)
-        most = row->most;
-#endif
     if (gathered && inlay_qpacked_windows(params) < most)
         most = inlay_qpacked_windows(params);
     span.n = backward ? c + 1 - first : inlay_qrow_end(row, c) - c;

@@ -77,23 +77,15 @@ static inline int inlay_table_8(void *const *base, const inlay_step *s,
 /* Are numbers of bytes times `of`, divided by `by`, neither lost nor without bound? */
 static inline int inlay_qdivides(float of, float by)
 {
-    const float least = 1e-12f;
-    const float most = 1e12f;
-    return of > least && of < most && by > least && by < most;
+    return inlay_scale_suits(of) && inlay_scale_suits(by);
 }
 
-#if INLAY_QMVE && INLAY_MVE_FLOAT
+#if INLAY_MVE_FLOAT
 #include "kernels/qstep_mve.inc.h"
-#define INLAY_QSTEP_MVE 1
-#else
-#define INLAY_QSTEP_MVE 0
 #endif
 
-#if INLAY_QDSP && defined __ARM_FP && (__ARM_FP & 4)
+#if INLAY_QDSP_FLOAT
 #include "kernels/qstep_dsp.inc.h"
-#define INLAY_QSTEP_DSP 1
-#else
-#define INLAY_QSTEP_DSP 0
 #endif
 
 #if INLAY_QSOFT
@@ -177,11 +169,11 @@ INLAY_INLINE int32_t inlay_qtwo_fast(uint8_t *y, const uint8_t *a,
                                      int32_t step_a, int32_t step_b,
                                      const inlay_qstep *q, int product)
 {
-#if INLAY_QSTEP_MVE
+#if INLAY_MVE_FLOAT
     if (product)
         return inlay_mve_products_of(y, a, b, n, step_a, step_b, q);
     return inlay_mve_sums_of(y, a, b, n, step_a, step_b, q);
-#elif INLAY_QSTEP_DSP
+#elif INLAY_QDSP_FLOAT
     if (!inlay_dsp_suits(step_a, step_b, q))
         return 0;
     if (product)
@@ -323,9 +315,9 @@ INLAY_INLINE int32_t inlay_qpool_fast(const uint8_t *x, ptrdiff_t next,
                                       int32_t pixels, int32_t n, int32_t flip,
                                       int32_t *sum)
 {
-#if INLAY_QSTEP_MVE
+#if INLAY_MVE_FLOAT
     return inlay_mve_add_pixels(x, next, pixels, n, flip, sum);
-#elif INLAY_QSTEP_DSP
+#elif INLAY_QDSP_FLOAT
     return inlay_dsp_add_pixels(x, next, pixels, n, flip, sum);
 #else
     (void)x;

@@ -4,8 +4,6 @@
 #ifndef INLAY_QSTEP_DSP_H
 #define INLAY_QSTEP_DSP_H
 
-#include "kernels/qdsp.h"
-
 /* How an operand's bytes become numbers: words of two zero points to be taken off, one scale. */
 typedef struct inlay_dsp_operand {
     uint32_t flips, minus;
@@ -72,15 +70,6 @@ INLAY_INLINE void inlay_dsp_numbers(const inlay_dsp_operand *operand,
         v[i] *= operand->scale;
 }
 
-INLAY_INLINE int32_t inlay_dsp_byte(float v, int32_t zero)
-{
-    int32_t byte;
-    __asm__("qadd %0, %1, %2\n\tusat %0, #8, %0"
-            : "=&r"(byte)
-            : "r"(inlay_qrint(v)), "r"(zero));
-    return byte;
-}
-
 /* The bytes of four numbers. */
 INLAY_INLINE void inlay_dsp_bytes(const inlay_qstep *q, const float *v,
                                   uint8_t *y)
@@ -90,7 +79,7 @@ INLAY_INLINE void inlay_dsp_bytes(const inlay_qstep *q, const float *v,
     int32_t i;
     INLAY_UNROLL
     for (i = 0; i < 4; i++)
-        byte[i] = inlay_dsp_byte(v[i] / q->sy, q->zy);
+        byte[i] = inlay_dsp_unsigned(v[i] / q->sy, q->zy);
     inlay_dsp_store(byte, flips, y);
 }
 

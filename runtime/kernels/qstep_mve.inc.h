@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: 0BSD
  * Elementwise steps of qstep.h and sums of pools in Helium vectors of four, with the bits of the
- * plain loops. Vectors cannot be divided: a quotient is the product with the reciprocal, mended
- * twice by what is left over. The second time it is rounded as a division rounds (Markstein), as
- * long as nothing becomes so small that it is lost: other scales take the plain loops. */
+ * plain loops, which other scales take than those by which vectors can be divided. */
 #ifndef INLAY_QSTEP_MVE_H
 #define INLAY_QSTEP_MVE_H
-
-/* v / by; reciprocal: 1 / by. */
-INLAY_INLINE float32x4_t inlay_mve_quotient(float32x4_t v, float by,
-                                            float reciprocal)
-{
-    float32x4_t of = vmulq_n_f32(v, reciprocal);
-    of = vfmaq_n_f32(of, vfmaq_n_f32(v, of, -by), reciprocal);
-    return vfmaq_n_f32(of, vfmaq_n_f32(v, of, -by), reciprocal);
-}
 
 /* Four numbers of bytes at x, `step` apart, which is 1 or 0. */
 INLAY_INLINE float32x4_t inlay_mve_numbers(const uint8_t *x, int32_t step,
@@ -38,15 +27,6 @@ INLAY_INLINE void inlay_mve_store(const inlay_qstep *q,
     vstrbq_u32(y, veorq_u32(vreinterpretq_u32_s32(number), flip));
 }
 
-static inline inlay_mve_byte inlay_mve_step_byte(const inlay_qstep *q)
-{
-    inlay_mve_byte byte;
-    byte.least = vdupq_n_f32((float)(q->lo - q->zy));
-    byte.most = vdupq_n_f32((float)(q->hi - q->zy));
-    byte.zero = q->zy;
-    return byte;
-}
-
 /* Sums, or products, of two operands: fours of n; returns how many elements those are. */
 INLAY_INLINE int32_t inlay_mve_two_of(uint8_t *y, const uint8_t *a,
                                       const uint8_t *b, int32_t n,
@@ -54,7 +34,7 @@ INLAY_INLINE int32_t inlay_mve_two_of(uint8_t *y, const uint8_t *a,
                                       const inlay_qstep *numbers, int product)
 {
     const inlay_qstep q = *numbers;
-    const inlay_mve_byte byte = inlay_mve_step_byte(&q);
+    const inlay_mve_byte byte = inlay_mve_byte_of(q.zy, q.lo, q.hi);
     const float reciprocal = 1.0f / q.sy;
     int32_t i;
     if ((step_a | step_b) & ~1)

@@ -151,7 +151,7 @@ INLAY_INLINE inlay_qsaturation inlay_qsaturation_of(const inlay_qresult *r)
 /* Can bytes be made so? The bounds are those of the type. */
 static inline int inlay_qsaturates(const inlay_qresult *r)
 {
-#if defined __ARM_FP && (__ARM_FP & 4)
+#if INLAY_QDSP_FLOAT
     return !inlay_qout_is_wide(r->kind) &&
            (!INLAY_QUSES(INLAY_QUSE_CLIPS) || r->hi - r->lo == 255);
 #else
@@ -229,7 +229,7 @@ INLAY_APART void inlay_qpairs_other(const inlay_qtile *t,
     }
 }
 
-#if defined __ARM_FP && (__ARM_FP & 4)
+#if INLAY_QDSP_FLOAT
 /* Four channels after four, from what their sums begin with to their bytes. s8: start, s9: the
  * words' begin, s10: bytes to skip of the first turn, s11: the words' end, s12: scale, s13: bytes
  * to the next four's, s14: the zero point of bytes without a sign, s15: flips of these, s16: y,
@@ -431,7 +431,7 @@ INLAY_APART int32_t inlay_qpairs_one(const inlay_qtile *t,
 }
 
 /* What these do not make. */
-#if defined __ARM_FP && (__ARM_FP & 4)
+#if INLAY_QDSP_FLOAT
 enum {
     INLAY_QPAIRS_OTHERS = INLAY_QUSE_MORE | INLAY_QUSE_CLIPS | INLAY_QUSE_REST
 };

@@ -65,6 +65,47 @@ static inline int32_t inlay_saturate(float v, int32_t z, int32_t lo, int32_t hi)
 #endif
 }
 
+/* Is a scale so far from 0 and from infinity that what it divides can be found in other ways? */
+static inline int inlay_scale_suits(float scale)
+{
+    const float least = 1e-12f;
+    const float most = 1e12f;
+    return scale > least && scale < most;
+}
+
+/* How many of n bytes, inlay_saturate(x / scale, zero, lo, hi) each, the machine made in a way of
+ * its own. */
+#if INLAY_QL == 16
+INLAY_INLINE int32_t inlay_quantize_fast(uint8_t *y, const float *x, int32_t n,
+                                         float scale, int32_t zero, int32_t lo,
+                                         int32_t hi)
+{
+    inlay_line_to_bytes(y, x, n, scale, zero, lo, hi);
+    return n;
+}
+#elif INLAY_QSOFT
+#include "kernels/quant_soft.inc.h"
+#elif INLAY_QDSP_FLOAT
+#include "kernels/quant_dsp.inc.h"
+#elif !INLAY_MVE_FLOAT
+INLAY_INLINE int32_t inlay_quantize_fast(uint8_t *y, const float *x, int32_t n,
+                                         float scale, int32_t zero, int32_t lo,
+                                         int32_t hi)
+{
+    (void)y;
+    (void)x;
+    (void)n;
+    (void)scale;
+    (void)zero;
+    (void)lo;
+    (void)hi;
+    return 0;
+}
+#endif
+#if INLAY_QMVE
+#include "kernels/quant_mve.inc.h"
+#endif
+
 /* Makes n elements of y of those of x; scales and zero points (NULL: 0) lie `step` apart. */
 typedef void inlay_quant_run(void *y, const void *x, int32_t n,
                              const float *scale, const void *zero, int32_t step,
@@ -220,15 +261,14 @@ static inline int inlay_dynamic_quantize(void *const *base, const inlay_step *s,
     const float *x = (const float *)inlay_at(base, s, 3);
     float scale;
     const int32_t zero = inlay_dynamic_range(x, p->n, &scale);
+    int32_t done;
     (void)r0;
     (void)r1;
     *(float *)inlay_at(base, s, 1) = scale;
     *(uint8_t *)inlay_at(base, s, 2) = (uint8_t)zero;
-#if INLAY_QL == 16
-    inlay_line_to_bytes(y, x, p->n, scale, zero, 0, 255);
-#else
-    inlay_quantize_loop_u8(y, p->n, x, scale, zero, 0, 255);
-#endif
+    done = inlay_quantize_fast(y, x, p->n, scale, zero, 0, 255);
+    inlay_quantize_loop_u8(y + done, p->n - done, x + done, scale, zero, 0,
+                           255);
     return 0;
 }
 

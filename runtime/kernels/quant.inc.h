@@ -11,6 +11,20 @@
 #undef INLAY_Y
 #undef INLAY_FORMULA
 
+/* By one scale and one zero point. */
+INLAY_INLINE void inlay_typed(quantize_line)(INLAY_T *y, const float *x,
+                                             int32_t n, float scale,
+                                             int32_t zero,
+                                             const inlay_quant_params *p)
+{
+    int32_t done = 0;
+#if INLAY_BITS == 8
+    done = inlay_quantize_fast((uint8_t *)y, x, n, scale, zero, p->lo, p->hi);
+#endif
+    inlay_typed(quantize_loop)(y + done, n - done, x + done, scale, zero, p->lo,
+                               p->hi);
+}
+
 static inline void inlay_typed(quantize_run)(void *to, const void *from,
                                              int32_t n, const float *scale,
                                              const void *zeros, int32_t step,
@@ -21,12 +35,8 @@ static inline void inlay_typed(quantize_run)(void *to, const void *from,
     const INLAY_T *zero = (const INLAY_T *)zeros;
     ptrdiff_t k;
     if (step == 0 && p->quotient == 0) {
-        const int32_t all = zero ? (int32_t)*zero : 0;
-#if INLAY_BITS == 8 && INLAY_QL == 16
-        inlay_line_to_bytes((uint8_t *)y, x, n, *scale, all, p->lo, p->hi);
-#else
-        inlay_typed(quantize_loop)(y, n, x, *scale, all, p->lo, p->hi);
-#endif
+        inlay_typed(quantize_line)(y, x, n, *scale, zero ? (int32_t)*zero : 0,
+                                   p);
         return;
     }
     for (k = 0; k < n; k++) {

@@ -44,6 +44,54 @@
 #endif
 #endif
 
+/* They, and a unit of floats. */
+#if INLAY_QDSP && defined __ARM_FP && (__ARM_FP & 4)
+#define INLAY_QDSP_FLOAT 1
+#else
+#define INLAY_QDSP_FLOAT 0
+#endif
+
+/* Helium: Cortex-M55, M85. */
+#if !defined __ARM_FEATURE_MVE || defined __ARM_BIG_ENDIAN
+#define INLAY_QMVE 0
+#elif defined __GNUC__ && defined __OPTIMIZE__ && !defined __clang__
+#define INLAY_QMVE 1
+#else
+#define INLAY_QMVE 0
+#endif
+#if INLAY_QMVE
+#include <arm_mve.h>
+#define INLAY_MVE_FLOAT (__ARM_FEATURE_MVE >> 1 & 1)
+#else
+#define INLAY_MVE_FLOAT 0
+#endif
+
+/* Where floats are software's, their products and quotients are found with integers. */
+#ifdef INLAY_QSOFT
+#elif defined __arm__ && !defined __ARM_FP
+#define INLAY_QSOFT 1
+#elif defined __riscv && !defined __riscv_flen
+#define INLAY_QSOFT 1
+#else
+#define INLAY_QSOFT 0
+#endif
+
+/* The upper word of a product. */
+INLAY_INLINE int32_t inlay_upper_product(int32_t a, int32_t b)
+{
+#if defined __thumb__ && !defined __thumb2__
+    /* no instruction makes it: of halves */
+    const int32_t low_a = a & 0xffff;
+    const int32_t low_b = b & 0xffff;
+    const uint32_t low = (uint32_t)low_a * (uint32_t)low_b;
+    const int32_t middle = (a >> 16) * low_b + (int32_t)(low >> 16);
+    const int32_t other = low_a * (b >> 16) + (middle & 0xffff);
+    return (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
+#else
+    return (int32_t)((int64_t)a * b >> 32);
+#endif
+}
+
 /* Most pixels of a tile: its sums fill the registers. */
 #if INLAY_QL == 16
 #define INLAY_QTILE_P 7
