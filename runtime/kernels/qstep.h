@@ -88,10 +88,6 @@ static inline int inlay_qdivides(float of, float by)
 #include "kernels/qstep_dsp.inc.h"
 #endif
 
-#if INLAY_QSOFT
-#include "kernels/qstep_soft.inc.h"
-#endif
-
 /* n elements of y of those of a and b, which lie step_a and step_b apart, by the numbers of the
  * step. */
 typedef void inlay_qtwo(uint8_t *y, const uint8_t *a, const uint8_t *b,
@@ -156,6 +152,18 @@ static inline float inlay_qstep_b(const inlay_qstep *q, int32_t b)
     return (float)((b ^ q->flip_b) - q->zb) * q->sb;
 }
 
+/* The byte of the mean of `count` numbers of a, of which the zero points are taken off. */
+static inline uint8_t inlay_qstep_mean(const inlay_qstep *q, int32_t sum,
+                                       int32_t count)
+{
+    const float mean = (float)sum * q->sa / (float)count;
+    return q->inner ? inlay_qstep_inner(q, mean) : inlay_qstep_byte(q, mean);
+}
+
+#if INLAY_QSOFT
+#include "kernels/qstep_soft.inc.h"
+#endif
+
 #if INLAY_QL > 1 && defined __SSE2__
 #include "kernels/qstep_vec.inc.h"
 #define INLAY_QSTEP_VECTORS 1
@@ -170,9 +178,8 @@ INLAY_INLINE int32_t inlay_qtwo_fast(uint8_t *y, const uint8_t *a,
                                      const inlay_qstep *q, int product)
 {
 #if INLAY_MVE_FLOAT
-    if (product)
-        return inlay_mve_products_of(y, a, b, n, step_a, step_b, q);
-    return inlay_mve_sums_of(y, a, b, n, step_a, step_b, q);
+    return (product ? inlay_mve_products_of
+                    : inlay_mve_sums_of)(y, a, b, n, step_a, step_b, q);
 #elif INLAY_QDSP_FLOAT
     if (!inlay_dsp_suits(step_a, step_b, q))
         return 0;
@@ -185,7 +192,8 @@ INLAY_INLINE int32_t inlay_qtwo_fast(uint8_t *y, const uint8_t *a,
     inlay_qtwo_vectors(y, a, b, n, step_a, step_b, q, product);
     return n;
 #elif INLAY_QSOFT
-    return product ? 0 : inlay_soft_sums_of(y, a, b, n, step_a, step_b, q);
+    return (product ? inlay_soft_products_of
+                    : inlay_soft_sums_of)(y, a, b, n, step_a, step_b, q);
 #else
     (void)y;
     (void)a;
@@ -363,12 +371,12 @@ static inline void inlay_qavgpool_pixel(void *const *base, const inlay_step *s,
         const int32_t n = left < INLAY_QSTEP_BLOCK ? left : INLAY_QSTEP_BLOCK;
         int32_t sum[INLAY_QSTEP_BLOCK] = { 0 };
         inlay_qpool_sums(base, s, w, c, n, q.flip_a, sum);
-        for (i = 0; i < n; i++) {
-            const float all = (float)(sum[i] - zeros) * q.sa;
-            const float mean = all / (float)w->count;
-            y[c + i] = q.inner ? inlay_qstep_inner(&q, mean)
-                               : inlay_qstep_byte(&q, mean);
-        }
+#if INLAY_QSOFT
+        if (inlay_soft_means_of(y + c, sum, n, zeros, w->count, &q))
+            continue;
+#endif
+        for (i = 0; i < n; i++)
+            y[c + i] = inlay_qstep_mean(&q, sum[i] - zeros, w->count);
     }
 }
 

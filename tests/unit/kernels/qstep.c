@@ -175,8 +175,9 @@ static void pairs(void **state)
 }
 
 #if INLAY_QSOFT
-/* Sums by integers of all pairs of bytes are those by floats. Returns how many were made. */
-static int32_t same_sums(const inlay_qstep *q)
+/* Sums and products by integers of all pairs of bytes are those by floats. Returns how many were
+ * made. */
+static int32_t same_pairs(const inlay_qstep *q)
 {
     uint8_t b[256];
     int32_t made = 0;
@@ -184,24 +185,50 @@ static int32_t same_sums(const inlay_qstep *q)
         b[i] = (uint8_t)i;
     for (int i = 0; i < 256; i++) {
         const uint8_t a = (uint8_t)i;
+        const int32_t of_a = (a ^ q->flip_a) - q->za;
         uint8_t y[256];
-        const int32_t n = inlay_soft_sums_of(y, &a, b, 256, 0, 1, q);
+        int32_t n = inlay_soft_sums_of(y, &a, b, 256, 0, 1, q);
         for (int32_t k = 0; k < n; k++)
             assert_int_equal(y[k], inlay_qsoft_unclear(q, a, b[k]));
-        made += n;
+        made += n > 0;
+        n = inlay_soft_products_of(y, &a, b, 256, 0, 1, q);
+        for (int32_t k = 0; k < n; k++) {
+            const int32_t of_b = (b[k] ^ q->flip_b) - q->zb;
+            assert_int_equal(y[k], inlay_qsoft_product(q, of_a, of_b));
+        }
+        made += n > 0;
     }
     return made;
 }
 
-static void sums_by_integers(void **state)
+/* The same of the means of sums of a window. */
+static int32_t same_means(inlay_qstep *q)
+{
+    const int32_t count = 1 + (int32_t)rnd(INLAY_QONE_MOST);
+    const int32_t zeros = (int32_t)rnd(256) * count;
+    int32_t made = 0;
+    q->inner = rnd(2) != 0;
+    for (int32_t sum = 0; sum <= 255 * count; sum += 1 + count / 8) {
+        uint8_t y;
+        if (!inlay_soft_means_of(&y, &sum, 1, zeros, count, q))
+            continue;
+        assert_int_equal(y, inlay_qstep_mean(q, sum - zeros, count));
+        made++;
+    }
+    return made;
+}
+
+static void by_integers(void **state)
 {
     (void)state;
-    int32_t made = 0;
+    int32_t pairs_made = 0;
+    int32_t means_made = 0;
     for (int round = 0; round < 50; round++) {
-        const inlay_qstep q = random_numbers();
-        made += same_sums(&q);
+        inlay_qstep q = random_numbers();
+        pairs_made += same_pairs(&q);
+        means_made += same_means(&q);
     }
-    assert_true(made > 0);
+    assert_true(pairs_made > 256 * 50 && means_made > 0);
 }
 #endif
 
@@ -517,7 +544,7 @@ int main(void)
         cmocka_unit_test(tables),
         cmocka_unit_test(pairs),
 #if INLAY_QSOFT
-        cmocka_unit_test(sums_by_integers),
+        cmocka_unit_test(by_integers),
 #endif
         cmocka_unit_test(pools),
         cmocka_unit_test(sums),
