@@ -110,22 +110,35 @@ static const int8_t *read_stretch(Store *store, const Recipe *matrix,
     return recipe_values(store, &store->scratch, part);
 }
 
-/* Adds a stretch to the sums of its channels. */
-static void add_stretch(Store *store, const Recipe *matrix,
-                        const Stretch *stretch, int32_t *sums)
+/* Of the weights of a channel, as signed bytes. */
+typedef struct ChannelBytes {
+    int32_t sum;
+    int32_t least;
+    int32_t most;
+} ChannelBytes;
+
+static void take_byte(ChannelBytes *bytes, int32_t value)
+{
+    bytes->sum = inlay_wrap_add(bytes->sum, value);
+    if (value < bytes->least)
+        bytes->least = value;
+    if (value > bytes->most)
+        bytes->most = value;
+}
+
+static void take_stretch(Store *store, const Recipe *matrix,
+                         const Stretch *stretch, ChannelBytes *bytes)
 {
     const ArenaMark mark = arena_mark(&store->scratch);
     const int8_t *value = read_stretch(store, matrix, stretch);
-    for (int64_t i = 0; i < stretch->channels; i++) {
-        int32_t *sum = sums + stretch->first + i;
+    for (int64_t i = 0; i < stretch->channels; i++)
         for (int64_t k = 0; k < stretch->n; k++)
-            *sum = inlay_wrap_add(*sum, *value++);
-    }
+            take_byte(bytes + stretch->first + i, *value++);
     arena_release(&store->scratch, mark);
 }
 
-/* The sum of the weights of each channel. */
-static int32_t *sums_of(const Packing *packing)
+/* The same of each channel. */
+static ChannelBytes *channel_bytes(const Packing *packing)
 {
     Lower *lower = packing->lower;
     const int64_t channels = packing_channels(packing);
@@ -133,7 +146,9 @@ static int32_t *sums_of(const Packing *packing)
     const int64_t k = recipe_dims(matrix)[1];
     const int64_t n = i64_min(k, STRETCH);
     const int64_t at_once = n ? STRETCH / n : channels;
-    int32_t *sum = NEW_ARRAY(lower->arena, int32_t, channels);
+    ChannelBytes *bytes = NEW_ARRAY(lower->arena, ChannelBytes, channels);
+    for (int64_t i = 0; i < channels; i++)
+        bytes[i] = (ChannelBytes){ .least = 127, .most = -128 };
     for (int64_t first = 0; n && first < channels; first += at_once)
         for (int64_t from = 0; from < k; from += n) {
             const Stretch stretch = {
@@ -142,9 +157,9 @@ static int32_t *sums_of(const Packing *packing)
                 .from = from,
                 .n = i64_min(n, k - from),
             };
-            add_stretch(lower->store, matrix, &stretch, sum);
+            take_stretch(lower->store, matrix, &stretch, bytes);
         }
-    return sum;
+    return bytes;
 }
 
 /* Is a channel's stretch small enough to be the upper one of two in a half? *size: of its numbers
@@ -195,24 +210,78 @@ static bool halves_fit(const Packing *packing)
 
 /* ---- what goes with each channel ---- */
 
-/* Zero points of signed weights; *all: that of all of them, where NULL is returned. */
-static int32_t *weight_zeros(const Packing *packing, int32_t *all)
+static int32_t packing_taps(const Packing *packing)
+{
+    return (int32_t)(recipe_count(packing->w) / packing_channels(packing));
+}
+
+/* The zero point of the signed weights of each channel. */
+static int32_t *weight_zeros(const Packing *packing)
 {
     Lower *lower = packing->lower;
     const Tensor *given = packing->q->zw;
     const int64_t channels = packing_channels(packing);
     const int32_t off = is_signed(packing->q->w) ? 0 : 128;
     const int32_t *value = values_of(lower, given, DT_I32);
-    bool same = true;
-    *all = (value ? *value : 0) - off;
-    if (is_single(given))
-        return NULL;
     int32_t *zeros = NEW_ARRAY(lower->arena, int32_t, channels);
     for (int64_t i = 0; i < channels; i++) {
-        zeros[i] = value[i] - off;
-        same = same && zeros[i] == *all;
+        const int64_t at = is_single(given) ? 0 : i;
+        zeros[i] = (value ? value[at] : 0) - off;
     }
-    return same ? NULL : zeros;
+    return zeros;
+}
+
+/* What is taken off a channel's weights, so that its zero point becomes 0, or as near to that as
+ * they remain within -127 .. 127. */
+static int32_t recentered_by(const ChannelBytes *bytes, int32_t zero)
+{
+    const int32_t least = bytes->most - 127;
+    const int32_t most = bytes->least + 127;
+    if (zero == 0 || least > most)
+        return 0;
+    if (zero < least)
+        return least;
+    return zero < most ? zero : most;
+}
+
+/* The weights, and for each channel a number more. */
+static Recipe *moved_by(const Packing *packing, const float *off)
+{
+    Store *store = packing->lower->store;
+    const int64_t dims[2] = { packing_channels(packing), 1 };
+    const Recipe *add = recipe_memory(store, DT_F32, 2, dims, off);
+    Recipe *wide = recipe_cast(store, packing_matrix(packing), DT_F32);
+    Recipe *moved = recipe_cast(store, recipe_add(store, wide, add), DT_I8);
+    return recipe_reshape(store, moved, recipe_rank(packing->w),
+                          recipe_dims(packing->w));
+}
+
+/* Takes so much off each channel's weights and zero point. */
+static void recenter(Packing *packing, int32_t *zeros, ChannelBytes *bytes)
+{
+    const int64_t channels = packing_channels(packing);
+    const int32_t taps = packing_taps(packing);
+    float *off = NEW_ARRAY(packing->lower->arena, float, channels);
+    bool moved = false;
+    for (int64_t i = 0; i < channels; i++) {
+        const int32_t by = recentered_by(bytes + i, zeros[i]);
+        zeros[i] -= by;
+        bytes[i].sum = inlay_wrap_add(bytes[i].sum, -taps * by);
+        off[i] = (float)-by;
+        moved = moved || by;
+    }
+    if (moved)
+        packing->w = moved_by(packing, off);
+}
+
+/* NULL: all channels have the zero point *all. */
+static int32_t *zeros_apart(int32_t *zeros, int64_t channels, int32_t *all)
+{
+    *all = zeros[0];
+    for (int64_t i = 0; i < channels; i++)
+        if (zeros[i] != *all)
+            return zeros;
+    return NULL;
 }
 
 /* The factors of n sums: sx sw / sy, or sw where the result is float. */
@@ -295,27 +364,36 @@ typedef struct Folded {
     bool late; /* x's zero point comes at run time: it is not in the bias */
 } Folded;
 
-static Folded fold_zeros(const Packing *packing)
+/* The sum of a channel's weights less their zero points. */
+static int32_t sum_from_zero(const Packing *packing, const ChannelBytes *bytes,
+                             int32_t zero)
+{
+    const int32_t off = inlay_wrap_mul(-packing_taps(packing), zero);
+    return inlay_wrap_add(bytes->sum, off);
+}
+
+static Folded fold_zeros(Packing *packing)
 {
     Lower *lower = packing->lower;
     const ByteOperands *q = packing->q;
     inlay_qpacked_params *params = packing->params;
     const int64_t channels = packing_channels(packing);
-    const int32_t taps = (int32_t)(recipe_count(packing->w) / channels);
     const int32_t *given = values_of(lower, q->bias, DT_I32);
+    int32_t *zeros = weight_zeros(packing);
+    ChannelBytes *bytes = channel_bytes(packing);
+    recenter(packing, zeros, bytes);
     Folded folded = {
         .bias = NEW_ARRAY(lower->arena, int32_t, channels),
-        .sums = sums_of(packing),
-        .zeros = weight_zeros(packing, &params->zw),
+        .sums = NEW_ARRAY(lower->arena, int32_t, channels),
+        .zeros = zeros_apart(zeros, channels, &params->zw),
         .late = !is_constant(q->zx),
     };
     const int32_t shift = folded.late ? 0 : -params->zero;
     for (int64_t i = 0; i < channels; i++) {
-        const int32_t zero = folded.zeros ? folded.zeros[i] : params->zw;
+        const int32_t sum = sum_from_zero(packing, bytes + i, zeros[i]);
         const int32_t bias = given ? given[i] : 0;
-        int32_t *sum = folded.sums + i;
-        *sum = inlay_wrap_add(*sum, inlay_wrap_mul(-taps, zero));
-        folded.bias[i] = inlay_wrap_add(bias, inlay_wrap_mul(shift, *sum));
+        folded.sums[i] = sum;
+        folded.bias[i] = inlay_wrap_add(bias, inlay_wrap_mul(shift, sum));
     }
     return folded;
 }
@@ -417,10 +495,10 @@ static int64_t scratch_bytes(const inlay_qpacked_params *params)
 static Step *lower_conv_packed(Packing *packing)
 {
     inlay_qpacked_params *params = packing->params;
+    const Folded folded = fold_zeros(packing);
     params->wide = widened(packing);
     params->gather = packing_gathers(params, packing_window(params),
                                      packing->lower->for_speed);
-    const Folded folded = fold_zeros(packing);
     Tensor *scale = factors(packing);
     Recipe *packed = packing_blocks(packing);
     Step *step = begin(packing, "qconv_packed", packed);

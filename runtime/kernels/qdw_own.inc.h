@@ -34,6 +34,7 @@ typedef struct inlay_qown {
     const int8_t *weights;
     ptrdiff_t all, pix; /* bytes from tap to tap of weights and of x */
     int32_t zero;       /* zero point of x */
+    int32_t zw;         /* of the channel's weights */
     int32_t start;      /* what sums of the channel begin with */
     int32_t c, n;
     int32_t inside; /* are rows of x under the windows? */
@@ -43,6 +44,19 @@ typedef struct inlay_qown {
     inlay_qroom room; /* of sums of nine products */
     inlay_qfixed fixed;
 } inlay_qown;
+
+/* A weight less its zero point. */
+INLAY_INLINE int32_t inlay_qown_weight(const inlay_qown *own, int8_t weight)
+{
+    return INLAY_QUSES(INLAY_QUSE_MORE) ? weight - own->zw : weight;
+}
+
+/* The three of a row. */
+INLAY_INLINE int32_t inlay_qown_weights(const inlay_qown *own, const int8_t *w)
+{
+    const int32_t sum = w[0] + w[own->all] + w[2 * own->all];
+    return INLAY_QUSES(INLAY_QUSE_MORE) ? sum - 3 * own->zw : sum;
+}
 
 /* A sum that is made before the next product: compilers would make several at a time, for which
  * there are too few registers. */
@@ -77,9 +91,9 @@ INLAY_INLINE void inlay_qown_row(const inlay_qown *own,
     const ptrdiff_t all = own->all;
     const ptrdiff_t pix = own->pix;
     const int32_t last = (n - 1) * stride + 2;
-    const int32_t a = w[0];
-    const int32_t b = w[all];
-    const int32_t c = w[2 * all];
+    const int32_t a = inlay_qown_weight(own, w[0]);
+    const int32_t b = inlay_qown_weight(own, w[all]);
+    const int32_t c = inlay_qown_weight(own, w[2 * all]);
     int32_t k;
     INLAY_UNROLL
     for (k = 0; k <= last; k++, x += pix) {
@@ -111,7 +125,7 @@ INLAY_INLINE void inlay_qown_some(const inlay_qown *own,
         if (line[h]) {
             inlay_qown_row(own, piece, line[h] + at, w, s, n, stride, sign);
         } else {
-            const int32_t v = own->zero * (w[0] + w[all] + w[2 * all]);
+            const int32_t v = own->zero * inlay_qown_weights(own, w);
             INLAY_UNROLL
             for (i = 0; i < n; i++)
                 s[i] = inlay_wrap_add(s[i], v);
@@ -139,7 +153,7 @@ INLAY_APART int32_t inlay_qown_one(const inlay_qown *own,
             if (line[h] && column >= 0 && column < own->params->iw)
                 v = inlay_qnumber_at(of, line[h] + column * pix + channel,
                                      INLAY_QOTHER);
-            sum = inlay_wrap_add(sum, v * *w);
+            sum = inlay_wrap_add(sum, v * inlay_qown_weight(own, *w));
         }
     return sum;
 }
@@ -221,6 +235,8 @@ static inline void inlay_qown_begin(inlay_qown *own, int32_t channel)
         start = inlay_wrap_add(start, -off);
     }
     own->start = start;
+    if (INLAY_QUSES(INLAY_QUSE_MORE))
+        own->zw = job->of.zw ? job->of.zw[channel] : job->of.zw_all;
     if (inlay_qout_scales(result->kind))
         inlay_qscales(result, channel, 1, job->scale);
     fixed->suits =
@@ -311,7 +327,7 @@ static inline int inlay_qown_suits(const inlay_qdw *job)
     if (params->kd != 1 || params->kh != 3 || params->kw != 3)
         return 0;
     return params->dw == 1 && params->sw <= 2 && !params->deep &&
-           params->flip == params->minus && !job->of.zw && !job->of.zw_all;
+           params->flip == params->minus;
 }
 
 /* The piece that pixel p of the columns begins, if it has n. Do only columns beside its first and
@@ -380,7 +396,8 @@ static inline void inlay_qown_set(inlay_qdw *job, inlay_qown *own)
     own->all = own->params->groups;
     own->pix = job->step->ref[1].pix;
     own->zero = job->of.zero;
-    own->room = inlay_qroom_of(result, 9);
+    own->room =
+        inlay_qroom_of(result, inlay_qhas_zeros(&own->job->of) ? 18 : 9);
     own->fixed.n = 1;
     own->fixed.scale = job->scale;
 }

@@ -225,6 +225,21 @@ INLAY_INLINE void inlay_qthree_weights(const int8_t *w, ptrdiff_t all,
                      : "memory");
 }
 
+/* Takes their zero points from the weights of four channels. */
+static inline void inlay_qthree_take_zeros(const inlay_qtile *of,
+                                           int32_t channel,
+                                           inlay_qthree_channel *to)
+{
+    int32_t i, k;
+    for (i = 0; i < 4; i++) {
+        const int32_t zw = of->zw ? of->zw[channel + i] : of->zw_all;
+        const uint32_t half = (uint32_t)zw & 0xffff;
+        const uint32_t both = half << 16 | half;
+        for (k = 0; k < 6; k++)
+            __asm__("ssub16 %0, %0, %1" : "+r"(to[i].w[k]) : "r"(both));
+    }
+}
+
 /* Four channels: their weights, rows 0 1 2, and 0 1 again if rows of numbers turn, and the rest. */
 INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
                                        int32_t channel, int turns)
@@ -234,7 +249,10 @@ INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
     const float *scale = three->scale + each * channel;
     inlay_qthree_channel *const to = three->channels;
     int32_t i;
+    const inlay_qtile *of = &three->planes->job->of;
     inlay_qthree_weights(three->w + channel, three->groups, to);
+    if (inlay_qhas_zeros(of))
+        inlay_qthree_take_zeros(of, channel, to);
     INLAY_UNROLL
     for (i = 0; i < 4; i++, scale += each) {
         to[i].scale = *scale;
@@ -401,8 +419,8 @@ static inline int inlay_qthree_suits(const inlay_qplanes *planes)
     if (params->kd != 1 || params->kh != 3 || params->kw != 3 ||
         params->dw != 1 || params->sw > 2)
         return 0;
-    return !of->zw && !of->zw_all && !of->sums &&
-           inlay_qsaturates(&of->result) && of->result.factor == 1.0f;
+    return !of->sums && inlay_qsaturates(&of->result) &&
+           of->result.factor == 1.0f;
 }
 
 static inline void inlay_qthree_result_set(const inlay_qplanes *planes,

@@ -186,8 +186,8 @@ static inline int32_t inlay_qfixed_by(float scale, int32_t up)
     return (int32_t)(exponent < 0 ? digits >> -exponent : digits << exponent);
 }
 
-/* Sums of `taps` products of bytes and of what they begin with: 2^up times what is below `most` has
- * 32 bits. 0: there are no such factors. */
+/* Sums of `taps` products of bytes, of which one has a sign, and of what they begin with: 2^up
+ * times what is below `most` has 32 bits. 0: there are no such factors. */
 typedef struct inlay_qroom {
     int32_t up, most;
 } inlay_qroom;

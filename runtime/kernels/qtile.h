@@ -144,6 +144,20 @@ static inline void inlay_qgroup_begin(const inlay_qtile *tile,
         inlay_qscales(result, group->channel, group->lanes, group->own_scale);
 }
 
+/* Takes from the sums of n channels of a pixel what the zero points of their weights add. */
+static inline void inlay_qtile_take_zeros(const inlay_qtile *tile,
+                                          const inlay_qcall *call,
+                                          int32_t channel, int32_t n,
+                                          int32_t pixel, int32_t *sum)
+{
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        const int32_t zw = tile->zw ? tile->zw[channel + i] : tile->zw_all;
+        const int32_t off = inlay_wrap_mul(zw, call->x_sum[pixel]);
+        sum[i] = inlay_wrap_add(sum[i], -off);
+    }
+}
+
 /* Lanes [from, from + n) of the group at one pixel become results. */
 INLAY_APART void inlay_qgroup_end(const inlay_qtile *tile,
                                   const inlay_qcall *call,
@@ -152,13 +166,8 @@ INLAY_APART void inlay_qgroup_end(const inlay_qtile *tile,
 {
     const int32_t channel = group->channel + from;
     const ptrdiff_t at = pixel * tile->ys + channel;
-    int32_t i;
     if (INLAY_QUSES(INLAY_QUSE_MORE) && call->x_sum)
-        for (i = 0; i < n; i++) {
-            const int32_t zw = tile->zw ? tile->zw[channel + i] : tile->zw_all;
-            const int32_t off = inlay_wrap_mul(zw, call->x_sum[pixel]);
-            sum[i] = inlay_wrap_add(sum[i], -off);
-        }
+        inlay_qtile_take_zeros(tile, call, channel, n, pixel, sum);
     inlay_qresults(&tile->result, channel, n, sum, group->scale + from,
                    inlay_qplace(&tile->result, call->y, at));
 }

@@ -492,7 +492,12 @@ INLAY_INLINE void inlay_qplain_end(const inlay_qtile *tile,
     const ptrdiff_t ys = tile->ys;
     int32_t p;
     if (INLAY_QSOFT && fixed->suits) {
-        uint8_t *y = (uint8_t *)call->y + pixel * ys + group->channel + from;
+        const int32_t channel = group->channel + from;
+        uint8_t *y = (uint8_t *)call->y + pixel * ys + channel;
+        for (p = 0; INLAY_QUSES(INLAY_QUSE_MORE) && call->x_sum && p < pixels;
+             p++)
+            inlay_qtile_take_zeros(tile, call, channel, fixed->n, pixel + p,
+                                   sum + 4 * p);
         inlay_qfixed_bytes(&tile->result, fixed, sum, y,
                            pixels > 1 ? y + ys : NULL);
         if (INLAY_QSIDE == 3 && pixels == 3)
@@ -513,10 +518,17 @@ static inline int32_t inlay_qplain_side(int32_t n)
     return INLAY_QSIDE == 3 && n > 2 && n != 4 ? 3 : 2;
 }
 
+/* Of the sums of a tile. Weights less their zero points have nine bits. */
+static inline inlay_qroom inlay_qtile_room(const inlay_qtile *tile)
+{
+    const int zeros = inlay_qhas_zeros(tile);
+    return inlay_qroom_of(&tile->result, tile->taps << zeros);
+}
+
 INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
                               inlay_qgroup *group)
 {
-    const inlay_qroom room = inlay_qroom_of(&tile->result, tile->taps);
+    const inlay_qroom room = inlay_qtile_room(tile);
     inlay_qplain_from from;
     int32_t p, n, i;
     from.first = inlay_qplain_suits(tile) ? inlay_qwindow(tile, 0, 0) : NULL;
@@ -525,8 +537,7 @@ INLAY_APART void inlay_qplain(const inlay_qtile *tile, const inlay_qcall *call,
         from.start = group->start + i;
         fixed.n = group->n - i < 4 ? group->n - i : 4;
         fixed.scale = group->scale + i;
-        fixed.suits = room.most && !call->x_sum &&
-                      inlay_qfixed_take(&fixed, &room, from.start);
+        fixed.suits = room.most && inlay_qfixed_take(&fixed, &room, from.start);
         for (p = 0; p < call->pixels; p += n) {
             int32_t sum[4 * INLAY_QSIDE];
             n = inlay_qplain_side(call->pixels - p);
