@@ -82,8 +82,20 @@ INLAY_INLINE void inlay_qdw_add(const inlay_qdw *job, const uint8_t *x,
 {
     const int32_t flip = job->of.flip;
     const int32_t minus = job->of.minus;
-    int32_t i;
-    for (i = 0; i < n; i++)
+    int32_t i = 0;
+#if INLAY_QMVE
+    for (; i + 4 <= n; i += 4) {
+        const uint32x4_t bytes =
+            veorq_u32(vldrbq_u32(x + i), vdupq_n_u32((uint32_t)flip));
+        const int32x4_t number =
+            vsubq_n_s32(vreinterpretq_s32_u32(bytes), minus);
+        const int32x4_t weight =
+            vsubq_s32(vldrbq_s32(w + i), vld1q_s32(job->zw + i));
+        const int32x4_t product = vmulq_s32(number, weight);
+        vst1q_s32(sum + i, vaddq_s32(vld1q_s32(sum + i), product));
+    }
+#endif
+    for (; i < n; i++)
         sum[i] = inlay_wrap_add(sum[i],
                                 ((x[i] ^ flip) - minus) * (w[i] - job->zw[i]));
 }

@@ -400,8 +400,11 @@ INLAY_INLINE void inlay_qfloat_bytes(const inlay_qresult *result,
     const int32_t zero = result->zero;
     const int32_t lo = result->lo;
     const int32_t hi = result->hi;
-    int32_t i;
-    for (i = 0; i < n; i++)
+    int32_t i = 0;
+#if INLAY_MVE_FLOAT || INLAY_QDSP_FLOAT
+    i = inlay_scaled_fast(y, sum, scale, n, zero, lo, hi);
+#endif
+    for (; i < n; i++)
         y[i] = (uint8_t)inlay_saturate((float)sum[i] * scale[i], zero, lo, hi);
 }
 

@@ -190,24 +190,6 @@ static inline void inlay_qfour_begin(const inlay_qtile *t, int32_t channel,
         inlay_qscales(&t->result, channel, 4, f->scale);
 }
 
-#if INLAY_QDSP_FLOAT
-/* Four bytes, whose bounds are those of their type. */
-static inline void inlay_qfour_bytes(const inlay_qresult *result,
-                                     const float *scale, const int32_t *sum,
-                                     uint8_t *y)
-{
-    int32_t byte[4];
-    int32_t i;
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++) {
-        const float v = (float)sum[i] * scale[i];
-        byte[i] = result->lo ? inlay_dsp_signed(v, result->zero)
-                             : inlay_dsp_unsigned(v, result->zero);
-    }
-    inlay_dsp_store(byte, 0, y);
-}
-#endif
-
 /* The general way: int32, floats, narrow bounds, weights with zero points. */
 static inline void inlay_qfour_end(const inlay_qtile *t,
                                    const inlay_qplaces *to,
@@ -222,13 +204,6 @@ static inline void inlay_qfour_end(const inlay_qtile *t,
         const int32_t off = inlay_wrap_mul(zw, to->x_sum[pixel]);
         sum[i] = inlay_wrap_add(sum[i], -off);
     }
-#if INLAY_QDSP_FLOAT
-    if (n == 4 && inlay_qsaturates(&t->result)) {
-        inlay_qfour_bytes(&t->result, f->scale, sum,
-                          (uint8_t *)to->y[pixel] + f->channel);
-        return;
-    }
-#endif
     inlay_qresults(&t->result, f->channel, n, sum, f->scale,
                    inlay_qplace(&t->result, to->y[pixel], f->channel));
 }

@@ -65,3 +65,24 @@ INLAY_APART int32_t inlay_quantize_fast(uint8_t *y, const float *x, int32_t n,
         return inlay_dsp_quantize(y, x, n, scale, zero, 1);
     return 0;
 }
+
+/* The same of sums times scales. */
+INLAY_INLINE int32_t inlay_scaled_fast(uint8_t *y, const int32_t *sum,
+                                       const float *scale, int32_t n,
+                                       int32_t zero, int32_t lo, int32_t hi)
+{
+    int32_t i, k;
+    if (hi - lo != 255)
+        return 0;
+    for (i = 0; i + 4 <= n; i += 4) {
+        int32_t byte[4];
+        INLAY_UNROLL
+        for (k = 0; k < 4; k++) {
+            const float v = (float)sum[i + k] * scale[i + k];
+            byte[k] =
+                lo ? inlay_dsp_signed(v, zero) : inlay_dsp_unsigned(v, zero);
+        }
+        inlay_dsp_store(byte, 0, y + i);
+    }
+    return i;
+}

@@ -66,4 +66,19 @@ INLAY_APART int32_t inlay_quantize_fast(uint8_t *y, const float *x, int32_t n,
     }
     return i;
 }
+
+/* The same of sums times scales. */
+INLAY_INLINE int32_t inlay_scaled_fast(uint8_t *y, const int32_t *sum,
+                                       const float *scale, int32_t n,
+                                       int32_t zero, int32_t lo, int32_t hi)
+{
+    const inlay_mve_byte byte = inlay_mve_byte_of(zero, lo, hi);
+    int32_t i;
+    for (i = 0; i + 4 <= n; i += 4) {
+        const float32x4_t v = vcvtq_f32_s32(vld1q_s32(sum + i));
+        const float32x4_t scaled = vmulq_f32(v, vld1q_f32(scale + i));
+        vstrbq_s32((int8_t *)y + i, inlay_mve_saturate(&byte, scaled));
+    }
+    return i;
+}
 #endif
