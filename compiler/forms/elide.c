@@ -18,8 +18,7 @@ static bool takes_box(const Step *step, Box *box)
         return false;
     const Operand *y = step->operand;
     const Operand *x = step->operand + 1;
-    return x->strided && y->strided &&
-           y->row_bytes * x->pixel == x->row_bytes * y->pixel;
+    return x->strided && y->strided && operand_same_width(x, y);
 }
 
 static bool read_in_place(Elider *elider, size_t i)

@@ -276,6 +276,11 @@ inlay_split program_split(Arena *arena, const Program *program, int32_t step)
     return (inlay_split){ step, s->n_operand, own.at };
 }
 
+bool operand_same_width(const Operand *a, const Operand *b)
+{
+    return i64_mul(a->row_bytes, b->pixel) == i64_mul(b->row_bytes, a->pixel);
+}
+
 int64_t operand_extent(const Operand *operand, const Tensor *root)
 {
     if (operand->slots)

@@ -357,6 +357,8 @@ int64_t program_unit_macs(const Program *program);
 /* May shares of its units be made in any order, and is there work of so many multiplications for
  * them? Results of different units must not meet, which is the plan's to see. */
 bool step_may_split(const Step *step, int64_t least_work);
+/* Have the rows of both as many pixels? */
+bool operand_same_width(const Operand *a, const Operand *b);
 /* Bytes that an operand's tensor takes, which `root` owns: a ring has fewer rows than the tensor,
  * and scratch may have copies. */
 int64_t operand_extent(const Operand *operand, const Tensor *root);

@@ -67,8 +67,7 @@ const char *part_settle(Home *homes, const Step *step, int k, bool copied)
     const Operand *x = step->operand + k;
     const Operand *y = step->operand;
     const bool block = !joins_pixels(step);
-    if (!block && (x->rows != step->units ||
-                   x->row_bytes * y->pixel != y->row_bytes * x->pixel))
+    if (!block && (x->rows != step->units || !operand_same_width(x, y)))
         return "is not done, and its inputs are no images that could be "
                "written in place";
     return settle(homes, x,
@@ -85,8 +84,7 @@ const char *part_settle_slice(Home *homes, const Step *step)
     const Operand *y = step->operand;
     const Operand *x = step->operand + 1;
     Box box;
-    if (!rules_box(step, &box) ||
-        y->row_bytes * x->pixel != x->row_bytes * y->pixel)
+    if (!rules_box(step, &box) || !operand_same_width(x, y))
         return "is not done";
     const int64_t rows = i64_mul(box.row, x->row_bytes);
     const int64_t channels = i64_mul(box.channel, element_bytes(x));

@@ -302,6 +302,11 @@ MODELS = [
         [make_value('x', F32, [2])], [make_value('y', F32, [2])]), {65, 69}, ['"first"', 'Frobnicate', '"alfa"', '"alpha"', '"gamma"']),
     ('slice-of-less', lambda: make_model([make_node('Slice', ['x', 's', 's'], ['y'], 'odd')], [make_value('x', F32, [2]), make_value('s', I64, [1])],
                                          [make_value('y', F32, [3])]), {65}, ['"odd"', '[3]']),
+    # 2^66: bytes of a row of x times its pixels
+    ('rows-without-end', lambda: make_model([make_node('Slice', ['x', 'from', 'to', 'axis'], ['y'], 'part')], [make_value('x', F32, [1, 2, 5, 2**31 - 1])],
+                                            [make_value('y', F32, [1, 2, 5, 2**31 - 2])],
+                                            [make_tensor(name, I64, [1], struct.pack('<q', value)) for name, value in (('from', 1), ('to', 2**31 - 1), ('axis', 3))]),
+     {65}, ['out of range']),
 ]
 
 
