@@ -25,6 +25,8 @@ typedef struct Orders {
     int32_t *order, *next;   /* the best one, and the one being tried */
     int64_t *offset, *trial; /* of each */
     bool *placed;
+    /* by item: in the best order it lay beside others, or beside others elsewhere */
+    bool *disturbed;
     Taken *taken; /* of one item; room for those of all its arcs */
     int64_t best;
 } Orders;
@@ -110,6 +112,36 @@ static int64_t place_first(Orders *orders, int first)
     return height;
 }
 
+/* Items that exclude this one. */
+static void disturb_around(Orders *orders, int i)
+{
+    const Problem *problem = orders->p;
+    for (size_t e = problem->start[i]; e < problem->start[i + 1]; e++) {
+        const Arc *arc = &problem->arc[problem->incident[e]];
+        orders->disturbed[arc->i] = true;
+        orders->disturbed[arc->j] = true;
+    }
+}
+
+/* Before there is a best order. */
+static void disturb_all(Orders *orders)
+{
+    const size_t n = (size_t)orders->p->n;
+    memset(orders->disturbed, true, sizeof *orders->disturbed * n);
+}
+
+/* What is not disturbed lies as it does in the best order. */
+static int64_t offset_in_order(Orders *orders, int i)
+{
+    const int64_t before = orders->offset[i];
+    if (!orders->disturbed[i])
+        return before;
+    const int64_t now = lowest_offset(orders, i);
+    if (now != before)
+        disturb_around(orders, i);
+    return now;
+}
+
 /* Height of first fit in the order `next`, whose `first` items are those of the best order; gives
  * up above `limit`. */
 static int64_t first_fit(Orders *orders, int first, int64_t limit)
@@ -120,7 +152,7 @@ static int64_t first_fit(Orders *orders, int first, int64_t limit)
         const int i = orders->next[k];
         if (orders->placed[i])
             continue;
-        const int64_t y = lowest_offset(orders, i);
+        const int64_t y = offset_in_order(orders, i);
         orders->trial[i] = y;
         orders->placed[i] = true;
         height = i64_max(height, y + problem->size[i]);
@@ -206,6 +238,9 @@ static int next_move(Orders *orders, uint32_t turn, uint64_t *state)
         to = from ? (int)((x >> 32) % (uint64_t)from) : 0;
     }
     memcpy(orders->next, orders->order, sizeof *orders->next * (size_t)n);
+    memset(orders->disturbed, 0, sizeof *orders->disturbed * (size_t)n);
+    orders->disturbed[orders->order[from]] = true;
+    disturb_around(orders, orders->order[from]);
     move_item(orders->next, n, from, to);
     return from < to ? from : to;
 }
@@ -302,21 +337,32 @@ static size_t most_arcs(const Problem *problem)
     return most;
 }
 
+static Orders orders_new(Arena *arena, const Problem *problem, int64_t *offset)
+{
+    return (Orders){
+        .p = problem,
+        .order = NEW_ARRAY(arena, int32_t, problem->n),
+        .next = NEW_ARRAY(arena, int32_t, problem->n),
+        .offset = offset,
+        .trial = NEW_ARRAY(arena, int64_t, problem->n),
+        .placed = NEW_ARRAY(arena, bool, problem->n),
+        .disturbed = NEW_ARRAY(arena, bool, problem->n),
+        .best = INT64_MAX,
+    };
+}
+
 int64_t place_by_order(Arena *arena, const Problem *problem,
                        const int64_t *hint, int64_t goal, uint32_t moves,
                        int64_t *offset)
 {
-    Orders orders = { .p = problem, .offset = offset, .best = INT64_MAX };
-    orders.order = NEW_ARRAY(arena, int32_t, problem->n);
-    orders.next = NEW_ARRAY(arena, int32_t, problem->n);
-    orders.trial = NEW_ARRAY(arena, int64_t, problem->n);
-    orders.placed = NEW_ARRAY(arena, bool, problem->n);
+    Orders orders = orders_new(arena, problem, offset);
     if (problem->many)
         return place_without_pairs(arena, &orders, goal);
     orders.taken = NEW_ARRAY(arena, Taken, most_arcs(problem));
     for (int kind = hint ? BY_HINT : BY_SIZE;
          kind < ORDERS && orders.best > goal; kind++) {
         sort_order(arena, &orders, kind, hint);
+        disturb_all(&orders);
         const int64_t height = first_fit(&orders, 0, orders.best);
         if (height < orders.best)
             keep(&orders, height);
