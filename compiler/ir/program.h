@@ -44,6 +44,8 @@ typedef struct RowRule {
     RowKind kind;
     int32_t stride, pad, extent;
     const Rows *table; /* of as many entries as the step has units */
+    int32_t most;      /* rows of its largest entry */
+    uint64_t key;      /* the same for the same entries (base/mix.h) */
 } RowRule;
 
 /* How a unit goes along its rows: pixel c of the result's row needs columns [c * stride - pad, c *

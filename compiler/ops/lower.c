@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "base/mix.h"
 #include "base/size.h"
 #include "kernels/copy.h"
 #include "ops/infer.h"
@@ -226,6 +227,18 @@ Rows *step_rows(const Step *step)
     return NEW_ARRAY(step->lower->arena, Rows, step->units + 1);
 }
 
+static RowRule table_rule(const Rows *rows, int32_t units)
+{
+    RowRule rule = { .kind = ROWS_TABLE, .table = rows };
+    for (int32_t u = 0; u < units; u++) {
+        const int32_t n = rows[u].hi - rows[u].lo;
+        rule.most = (int32_t)i64_max(rule.most, n);
+        rule.key = mix_number(rule.key, rows[u].lo);
+        rule.key = mix_number(rule.key, rows[u].hi);
+    }
+    return rule;
+}
+
 /* What comes before a row that is needed later must stay, what comes after one that was needed
  * earlier is there. */
 void operand_table(Operand *operand, int32_t units, Rows *rows)
@@ -244,11 +257,9 @@ void operand_table(Operand *operand, int32_t units, Rows *rows)
         rows[u].lo = low < rows[u].hi ? low : rows[u].hi;
         all = all && !rows[u].lo && rows[u].hi == operand->rows;
     }
-    operand->rule = all ? (RowRule){ .kind = ROWS_ALL }
-                        : (RowRule){
-                              .kind = ROWS_TABLE,
-                              .table = rows,
-                          };
+    operand->rule = (RowRule){ .kind = ROWS_ALL };
+    if (!all)
+        operand->rule = table_rule(rows, units);
 }
 
 const Rows *lower_columns(Lower *lower, int32_t n, int32_t taps,

@@ -18,7 +18,7 @@ static Order find_order(const Program *program, const PlanOptions *opt,
     Arena *scratch = scratch_of(program);
     const bool by_row = opt->level >= PLAN_OVERLAP;
     const Items all = items_find(scratch, program, opt);
-    return order_find(scratch, &all, by_row, work, opt->orders);
+    return order_find(scratch, &all, by_row, work, opt->orders, opt->walked);
 }
 
 /* The steps in that order, listed in `arena`. */
@@ -55,7 +55,7 @@ Program candidate_listing(const Program *program, const PlanOptions *opt,
     Arena *scratch = scratch_of(program);
     const ArenaMark mark = arena_mark(scratch);
     const Items all = items_find(scratch, program, opt);
-    const OrderProblem problem = order_problem(scratch, &all, false);
+    const OrderProblem problem = order_problem(scratch, &all, false, NULL);
     const Order order = {
         .step = order_listing(scratch, &all, &problem, listing),
     };

@@ -70,7 +70,8 @@ static Turn *turn_new(Orders *orders, const int32_t *order)
     Turn *turn = NEW(orders->arena, Turn);
     turn->program = program_in(orders, order);
     turn->trial = trial_new(&turn->program, &orders->opt);
-    turn->problem = order_problem(orders->arena, &turn->trial.all, by_row);
+    turn->problem = order_problem(orders->arena, &turn->trial.all, by_row,
+                                  orders->opt.walked);
     turn->peak = turn->trial.schedule.peak;
     for (size_t i = 0; i < turn->trial.schedule.slot.n; i++) {
         const Slot *slot = turn->trial.schedule.slot.at + i;

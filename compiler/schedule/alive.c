@@ -92,7 +92,7 @@ static void list_crossing(Finder *finder)
     }
 }
 
-/* The most rows that a unit may read of an item; of a table that is not known. */
+/* The most rows that a unit may read of an item. */
 static int32_t most_rows(const Touch *touch, int32_t units, int32_t rows)
 {
     const Operand *operand = touch->operand;
@@ -104,6 +104,8 @@ static int32_t most_rows(const Touch *touch, int32_t units, int32_t rows)
         return units <= operand->rows ? 1 : rows;
     case ROWS_WINDOW:
         return (int32_t)i64_min(operand->rule.extent, rows);
+    case ROWS_TABLE:
+        return operand->rule.most;
     default:
         return rows;
     }

@@ -3,6 +3,7 @@
  */
 #include "schedule/order.h"
 
+#include "base/mix.h"
 #include "base/size.h"
 #include "schedule/overlap.h"
 
@@ -12,6 +13,8 @@ typedef struct Builder {
     Arena *arena;
     const Items *all;
     bool by_row;
+    Walked *walked; /* where gains are remembered; NULL: nowhere */
+    WalkedKeys keys;
     List before, touch;
     VEC(OrderGain) gain;
     /* of an item or a step: the last step that noted it */
@@ -189,19 +192,60 @@ static bool made_at_once(const Builder *builder, int32_t item)
     return makers[1] < 0;
 }
 
+/* Bytes that the result saves by lying over the operand's item; -1: it may not. */
+static int64_t find_gain(const Builder *builder, const Touch *touch)
+{
+    const Items *all = builder->all;
+    Overlap overlap;
+    if (!overlap_possible(all, touch, builder->by_row, &overlap))
+        return -1;
+    return overlap_gain(all, &overlap);
+}
+
+/* The same, as remembered where it is. */
+static int64_t gain_of(const Builder *builder, const Touch *touch)
+{
+    const Items *all = builder->all;
+    const int32_t step = touch->step;
+    if (!builder->walked)
+        return find_gain(builder, touch);
+    uint64_t key =
+        walked_key(all, step, step + 1, &builder->keys, WALKED_INPUT);
+    key = mix_number(key, touch - touch_begin(all, step));
+    key = mix_number(key, builder->by_row | all->by_pixels << 1);
+    WalkedRange *range = walked_find(builder->walked, key);
+    if (range->bytes == WALKED_NOT)
+        range->bytes = find_gain(builder, touch);
+    return range->bytes;
+}
+
+/* Did an operand of its step before it touch the same item? */
+static bool was_seen(const Builder *builder, const Touch *touch)
+{
+    int32_t *last = builder->last_seen + touch->item;
+    const bool seen = *last == touch->step;
+    *last = touch->step;
+    return seen;
+}
+
 /* Whether an input dies in its step depends on the order; that the step alone makes its result does
  * not. */
 static void add_gains(Builder *builder, int32_t step)
 {
     const Items *all = builder->all;
-    Overlap found[MOST_OVERLAPS];
-    const int n = overlap_possible(all, step, builder->by_row, found);
-    for (int i = 0; i < n; i++) {
-        const OrderGain gain = {
-            .item = found[i].in,
-            .bytes = overlap_gain(all, found + i),
-        };
-        if (gain.bytes > 0 && made_at_once(builder, found[i].out))
+    const Touch *out = overlap_result(all, step);
+    const Touch *end = touch_end(all, step);
+    int n = 0;
+    if (!out || !made_at_once(builder, out->item))
+        return;
+    for (const Touch *touch = touch_begin(all, step);
+         touch < end && n < MOST_OVERLAPS; touch++) {
+        if (touch->operand->write || was_seen(builder, touch))
+            continue;
+        const int64_t bytes = gain_of(builder, touch);
+        const OrderGain gain = { touch->item, bytes };
+        n += bytes >= 0;
+        if (bytes > 0)
             VEC_PUSH(builder->arena, &builder->gain, gain);
     }
 }
@@ -210,6 +254,7 @@ static int32_t *list_gains(Builder *builder)
 {
     const int32_t steps = (int32_t)builder->all->program->step.n;
     int32_t *of = NEW_ARRAY(builder->arena, int32_t, steps + 1);
+    builder->last_seen = none_seen(builder, builder->all->item.n);
     for (int32_t step = 0; step < steps; step++) {
         of[step] = (int32_t)builder->gain.n;
         add_gains(builder, step);
@@ -237,13 +282,21 @@ static void list_items(Arena *arena, const Items *all, OrderProblem *problem)
     problem->kept = kept;
 }
 
-OrderProblem order_problem(Arena *arena, const Items *all, bool by_row)
+OrderProblem order_problem(Arena *arena, const Items *all, bool by_row,
+                           Walked *walked)
 {
-    Builder builder = { .arena = arena, .all = all, .by_row = by_row };
+    Builder builder = {
+        .arena = arena,
+        .all = all,
+        .by_row = by_row,
+        .walked = walked,
+    };
     OrderProblem problem = { .steps = (int32_t)all->program->step.n };
     list_items(arena, all, &problem);
     builder.maker = list_steps(&builder, true);
     builder.user = list_steps(&builder, false);
+    if (walked)
+        builder.keys = walked_keys(arena, all, 1);
     problem.before_of = list_before(&builder);
     problem.touch_of = list_touched(&builder);
     problem.gain_of = list_gains(&builder);
@@ -254,10 +307,10 @@ OrderProblem order_problem(Arena *arena, const Items *all, bool by_row)
 }
 
 Order order_find(Arena *arena, const Items *all, bool by_row, int64_t work,
-                 OrdersKnown *known)
+                 OrdersKnown *known, Walked *walked)
 {
     if (all->jumped.end || !all->program->step.n)
         return (Order){ 0 };
-    const OrderProblem problem = order_problem(arena, all, by_row);
+    const OrderProblem problem = order_problem(arena, all, by_row, walked);
     return order_search_known(arena, known, &problem, work);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "schedule/walked.h"
+#include "base/mix.h"
 
 /* Orders in the table, and steps beyond those of the program that there is room for. */
 enum { ORDERS = 64, MORE_STEPS = 64 };
@@ -34,11 +34,11 @@ OrdersKnown *orders_known_new(Arena *arena, size_t steps)
 static uint64_t mix_items(uint64_t key, const OrderProblem *problem)
 {
     for (int32_t i = 0; i < problem->items; i++) {
-        key = walked_mix(key, problem->size[i]);
+        key = mix_number(key, problem->size[i]);
         if (problem->given)
-            key = walked_mix(key, problem->given[i]);
+            key = mix_number(key, problem->given[i]);
         if (problem->kept)
-            key = walked_mix(key, problem->kept[i]);
+            key = mix_number(key, problem->kept[i]);
     }
     return key;
 }
@@ -46,24 +46,24 @@ static uint64_t mix_items(uint64_t key, const OrderProblem *problem)
 static uint64_t mix_step(uint64_t key, const OrderProblem *problem, int32_t s)
 {
     for (int32_t k = problem->before_of[s]; k < problem->before_of[s + 1]; k++)
-        key = walked_mix(key, problem->before[k]);
-    key = walked_mix(key, -1);
+        key = mix_number(key, problem->before[k]);
+    key = mix_number(key, -1);
     for (int32_t k = problem->touch_of[s]; k < problem->touch_of[s + 1]; k++)
-        key = walked_mix(key, problem->touch[k]);
-    key = walked_mix(key, -1);
+        key = mix_number(key, problem->touch[k]);
+    key = mix_number(key, -1);
     for (int32_t k = problem->gain_of[s]; k < problem->gain_of[s + 1]; k++) {
-        key = walked_mix(key, problem->gain[k].item);
-        key = walked_mix(key, problem->gain[k].bytes);
+        key = mix_number(key, problem->gain[k].item);
+        key = mix_number(key, problem->gain[k].bytes);
     }
-    return walked_mix(key, -1);
+    return mix_number(key, -1);
 }
 
 static uint64_t key_of(const OrderProblem *problem, int64_t work)
 {
-    uint64_t key = walked_mix((uint64_t)work, problem->steps);
-    key = walked_mix(key, problem->items);
-    key = walked_mix(key, problem->given != NULL);
-    key = walked_mix(key, problem->kept != NULL);
+    uint64_t key = mix_number((uint64_t)work, problem->steps);
+    key = mix_number(key, problem->items);
+    key = mix_number(key, problem->given != NULL);
+    key = mix_number(key, problem->kept != NULL);
     key = mix_items(key, problem);
     for (int32_t s = 0; s < problem->steps; s++)
         key = mix_step(key, problem, s);

@@ -8,7 +8,7 @@
 #include "rules/rules.h"
 
 /* The one result; where it is also written by others, its first part. */
-static const Touch *result_of(const Items *all, int32_t step)
+const Touch *overlap_result(const Items *all, int32_t step)
 {
     const Touch *found = NULL;
     for (const Touch *touch = touch_begin(all, step);
@@ -325,7 +325,7 @@ static bool same_rows(const Items *all, int32_t step, int32_t item,
 
 Overlap overlap_of_rows(const Items *all, int32_t step, int32_t item)
 {
-    const Touch *y = result_of(all, step);
+    const Touch *y = overlap_result(all, step);
     const Touch *end = touch_end(all, step);
     Overlap rows = { .in = item,
                      .forward = -INT64_MAX / 4,
@@ -372,27 +372,21 @@ static bool measure_if_allowed(const Items *all, int32_t step, bool by_row,
     return true;
 }
 
-int overlap_possible(const Items *all, int32_t step, bool by_row,
-                     Overlap *found)
+bool overlap_possible(const Items *all, const Touch *touch, bool by_row,
+                      Overlap *overlap)
 {
-    int n = 0;
-    const Touch *out = result_of(all, step);
-    for (const Touch *touch = touch_begin(all, step);
-         out && touch < touch_end(all, step); touch++) {
-        if (n == MOST_OVERLAPS || !mortal(all, touch) ||
-            touch->item == out->item || seen(found, n, touch->item))
-            continue;
-        found[n] = (Overlap){ .in = touch->item, .out = out->item };
-        n += measure_if_allowed(all, step, by_row, out, found + n);
-    }
-    return n;
+    const Touch *out = overlap_result(all, touch->step);
+    if (!out || !mortal(all, touch) || touch->item == out->item)
+        return false;
+    *overlap = (Overlap){ .in = touch->item, .out = out->item };
+    return measure_if_allowed(all, touch->step, by_row, out, overlap);
 }
 
 int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found)
 {
     int n = 0;
     int best = -1;
-    const Touch *out = result_of(all, step);
+    const Touch *out = overlap_result(all, step);
     if (!out || all->item.at[out->item].first != step)
         return 0;
     for (const Touch *touch = touch_begin(all, step);

@@ -18,9 +18,12 @@ enum { MOST_OVERLAPS = 4 };
 /* What step `step`, run layer by layer, allows; returns how many. At most one goes by rows: the
  * loop has one direction. */
 int overlap_find(const Items *all, int32_t step, bool by_row, Overlap *found);
-/* The same for any order of the steps: whether the inputs die in the step is not asked. */
-int overlap_possible(const Items *all, int32_t step, bool by_row,
-                     Overlap *found);
+/* The same of one of its operands, for any order of the steps: whether an input dies in the step is
+ * not asked. */
+bool overlap_possible(const Items *all, const Touch *touch, bool by_row,
+                      Overlap *overlap);
+/* The one result of the step that may lie over inputs; NULL: there is none. */
+const Touch *overlap_result(const Items *all, int32_t step);
 /* What a unit of the step allows the row that it makes, over one of the item's rows that it is the
  * last to need; offsets are those of the two rows. */
 Overlap overlap_of_rows(const Items *all, int32_t step, int32_t item);

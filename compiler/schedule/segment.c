@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "base/mix.h"
 #include "base/size.h"
 #include "schedule/finder.h"
 
@@ -229,10 +230,10 @@ static WalkedRange *remembered_peak(const Finder *finder)
         return NULL;
     uint64_t key =
         walked_key(all, 0, finder->steps, &finder->keys, WALKED_PEAK);
-    key = walked_mix(key, opt->goal);
-    key = walked_mix(key, opt->arena_limit);
+    key = mix_number(key, opt->goal);
+    key = mix_number(key, opt->arena_limit);
     for (int32_t k = 0; k < finder->steps; k++)
-        key = walked_mix(key, stream_takes(all, k) && !items_jumped(all, k));
+        key = mix_number(key, stream_takes(all, k) && !items_jumped(all, k));
     return walked_find(opt->walked, key);
 }
 

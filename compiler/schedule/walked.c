@@ -4,6 +4,7 @@
  * planned the same everywhere. */
 #include "schedule/walked.h"
 
+#include "base/mix.h"
 #include "schedule/stream.h"
 
 /* A key stands in one of a few places, so that none is forgotten while there is room. */
@@ -44,33 +45,13 @@ WalkedRange *walked_find(Walked *walked, uint64_t key)
     return range;
 }
 
-/* splitmix64 of what there is so far and one number more. */
-static inline uint64_t mix(uint64_t key, int64_t number)
+static uint64_t mix_rule(uint64_t key, const RowRule *rule)
 {
-    uint64_t x = key + 0x9e3779b97f4a7c15u + (uint64_t)number;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-uint64_t walked_mix(uint64_t key, int64_t number)
-{
-    return mix(key, number);
-}
-
-static uint64_t mix_rule(uint64_t key, const RowRule *rule, int32_t units)
-{
-    key = walked_mix(key, rule->kind);
-    key = walked_mix(key, rule->stride);
-    key = walked_mix(key, rule->pad);
-    key = walked_mix(key, rule->extent);
-    if (rule->kind != ROWS_TABLE)
-        return key;
-    for (int32_t unit = 0; unit < units; unit++) {
-        const Rows *rows = rule->table + unit;
-        key = walked_mix(key, rows->lo * ((int64_t)1 << 32) + rows->hi);
-    }
-    return key;
+    key = mix_number(key, rule->kind);
+    key = mix_number(key, rule->stride);
+    key = mix_number(key, rule->pad);
+    key = mix_number(key, rule->extent);
+    return mix_number(key, (int64_t)rule->key);
 }
 
 static uint64_t item_key(const Item *item)
@@ -80,10 +61,10 @@ static uint64_t item_key(const Item *item)
     key |= (uint64_t)item->outside << 2;
     key |= (uint64_t)item->fixed << 3;
     key |= (uint64_t)item->kept << 4;
-    key = walked_mix(key, item->rows);
-    key = walked_mix(key, item->row_bytes);
-    key = walked_mix(key, item->size);
-    return walked_mix(key, tensor_bytes(item->root));
+    key = mix_number(key, item->rows);
+    key = mix_number(key, item->row_bytes);
+    key = mix_number(key, item->size);
+    return mix_number(key, tensor_bytes(item->root));
 }
 
 static int touch_flags(const Touch *touch)
@@ -97,24 +78,24 @@ static int touch_flags(const Touch *touch)
     return flags;
 }
 
-static uint64_t mix_touch(uint64_t key, const Touch *touch, int32_t units)
+static uint64_t mix_touch(uint64_t key, const Touch *touch)
 {
     const Operand *operand = touch->operand;
-    key = walked_mix(key, touch_flags(touch));
-    key = walked_mix(key, touch->row0);
-    key = walked_mix(key, operand->rows);
-    key = walked_mix(key, operand->pixels.stride);
-    key = walked_mix(key, operand->pixels.pad);
-    key = walked_mix(key, operand->pixels.extent);
-    key = walked_mix(key, operand->pixels.tile);
-    key = walked_mix(key, operand->pixel);
-    key = walked_mix(key, operand->row_bytes);
+    key = mix_number(key, touch_flags(touch));
+    key = mix_number(key, touch->row0);
+    key = mix_number(key, operand->rows);
+    key = mix_number(key, operand->pixels.stride);
+    key = mix_number(key, operand->pixels.pad);
+    key = mix_number(key, operand->pixels.extent);
+    key = mix_number(key, operand->pixels.tile);
+    key = mix_number(key, operand->pixel);
+    key = mix_number(key, operand->row_bytes);
     if (operand->part) {
         const int bits = dtype_bits(operand->tensor->dtype);
-        key = walked_mix(key, touch->lane);
-        key = walked_mix(key, operand->part * bits);
+        key = mix_number(key, touch->lane);
+        key = mix_number(key, operand->part * bits);
     }
-    return operand->write ? key : mix_rule(key, &operand->rule, units);
+    return operand->write ? key : mix_rule(key, &operand->rule);
 }
 
 static uint64_t step_key(const Items *all, int32_t number, int32_t pixels)
@@ -123,11 +104,11 @@ static uint64_t step_key(const Items *all, int32_t number, int32_t pixels)
     const int flags =
         step->accumulates | step->pushed << 1 | step_reverses(step) << 2;
     const Touch *end = touch_end(all, number);
-    uint64_t key = walked_mix((uint64_t)all->align, step->units);
-    key = walked_mix(key, flags);
-    key = walked_mix(key, stream_burst(step, pixels));
+    uint64_t key = mix_number((uint64_t)all->align, step->units);
+    key = mix_number(key, flags);
+    key = mix_number(key, stream_burst(step, pixels));
     for (const Touch *touch = touch_begin(all, number); touch < end; touch++)
-        key = mix_touch(key, touch, step->units);
+        key = mix_touch(key, touch);
     return key;
 }
 
@@ -177,19 +158,19 @@ uint64_t walked_key(const Items *all, int32_t first, int32_t end,
 {
     const int32_t from = all->touch_of[first];
     int32_t touch = from;
-    uint64_t key = walked_mix(kind, end - first);
+    uint64_t key = mix_number(kind, end - first);
     for (int32_t step = first; step < end; step++) {
-        key = mix(key, (int64_t)keys->step[step]);
+        key = mix_number(key, (int64_t)keys->step[step]);
         for (; touch < all->touch_of[step + 1]; touch++) {
             const int32_t item = all->touch.at[touch].item;
             int32_t *number = keys->number + item;
             const int32_t met = first_touch(from + 1, touch + 1, number);
             if (met != touch - from) {
-                key = mix(key, met);
+                key = mix_number(key, met);
                 continue;
             }
             const int64_t life = life_of(all->item.at + item, first, end);
-            key = mix(key, number_of(keys->item[item], life));
+            key = mix_number(key, number_of(keys->item[item], life));
         }
     }
     return key;

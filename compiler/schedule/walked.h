@@ -27,6 +27,8 @@ typedef enum WalkedKind {
     WALKED_PIXELS,   /* of one step: bytes saved by lying over an input */
     WALKED_ELEMENTS, /* the same where only elements lie over elements */
     WALKED_PEAK,     /* of all steps: the least peak of their schedules */
+    /* of one step and an input: bytes saved by lying over it where it dies; -1: it may not */
+    WALKED_INPUT,
 } WalkedKind;
 
 /* Room in proportion to the steps; what no longer fits is forgotten. */
@@ -40,8 +42,6 @@ typedef struct WalkedKeys {
 } WalkedKeys;
 /* pixels: as for stream_walk(). */
 WalkedKeys walked_keys(Arena *arena, const Items *all, int32_t pixels);
-/* The key of what there is so far and one number more. */
-uint64_t walked_mix(uint64_t key, int64_t number);
 /* Equal for ranges of which the same is to be remembered, but for about one pair in 2^64. */
 uint64_t walked_key(const Items *all, int32_t first, int32_t end,
                     const WalkedKeys *keys, WalkedKind kind);

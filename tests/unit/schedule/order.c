@@ -136,7 +136,7 @@ static void all_orders(void **state)
         }
         const Items all =
             items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
-        const Order got = order_find(&w.arena, &all, false, 0, NULL);
+        const Order got = order_find(&w.arena, &all, false, 0, NULL, NULL);
         Orders o = { .p = &w.program,
                      .n = (int)w.program.step.n,
                      .least = INT64_MAX };
@@ -177,7 +177,7 @@ static void branches(void **state)
     finish(&w);
     const Items all =
         items_find(&w.arena, &w.program, &(PlanOptions){ .align = 4 });
-    const Order got = order_find(&w.arena, &all, false, 0, NULL);
+    const Order got = order_find(&w.arena, &all, false, 0, NULL, NULL);
     assert_non_null(got.step);
     assert_true(got.peak < 2 * tensor_bytes(wide[0]));
     assert_true(got.given >= 6 * tensor_bytes(wide[0]));
@@ -190,7 +190,7 @@ static void relist(World *w)
     const int32_t n = (int32_t)w->program.step.n;
     const Items all =
         items_find(&w->arena, &w->program, &(PlanOptions){ .align = 4 });
-    const OrderProblem problem = order_problem(&w->arena, &all, false);
+    const OrderProblem problem = order_problem(&w->arena, &all, false, NULL);
     Step **step = NEW_ARRAY(&w->arena, Step *, n + 1);
     bool *listed = NEW_ARRAY(&w->arena, bool, n + 1);
     for (int32_t i = 0; i < n;) {
@@ -213,7 +213,7 @@ static Step **list_steps(World *w, Listing listing)
     const size_t n = w->program.step.n;
     const Items all =
         items_find(&w->arena, &w->program, &(PlanOptions){ .align = 4 });
-    const OrderProblem problem = order_problem(&w->arena, &all, false);
+    const OrderProblem problem = order_problem(&w->arena, &all, false, NULL);
     const int32_t *order = order_listing(&w->arena, &all, &problem, listing);
     Step **step = NEW_ARRAY(&w->arena, Step *, n + 1);
     for (size_t i = 0; i < n; i++)
