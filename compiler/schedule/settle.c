@@ -51,21 +51,28 @@ static void take_stream(Edge *edge, Stream *stream, int64_t bytes)
 /* Rings may take so much more than a pool of their rows. */
 enum { RINGS_OF_POOL = 64 };
 
-/* The stream, its rings in one pool where that is smaller. */
-static bool walk_stream(const Finder *finder, const Edge *edge, bool backward,
-                        int32_t pixels, const DealAim *aim, int64_t *budget,
-                        Stream *stream)
+static bool shares_pool(const Finder *finder, const Edge *edge)
 {
-    const bool slots = finder->slots && !edge->strip;
-    const StreamMost most = { aim->most, slots ? RINGS_OF_POOL : 1 };
-    if (!stream_walk(finder->arena, finder->all, edge->from, edge->to, backward,
-                     pixels, most, budget, stream))
-        return false;
-    if (slots) {
-        *budget -= stream->calls;
-        deal_rows(finder->arena, finder->all, stream, aim);
-    }
-    return true;
+    return finder->slots && !edge->strip;
+}
+
+static bool walk_rings(const Finder *finder, const Edge *edge, bool backward,
+                       const DealAim *aim, int64_t *budget, Stream *stream)
+{
+    const int32_t times = shares_pool(finder, edge) ? RINGS_OF_POOL : 1;
+    const StreamMost most = { aim->most, times };
+    return stream_walk(finder->arena, finder->all, edge->from, edge->to,
+                       backward, finder->pixels, most, budget, stream);
+}
+
+/* The rings of a stream that was walked, in one pool where that is smaller. */
+static void deal_rings(const Finder *finder, const Edge *edge,
+                       const DealAim *aim, int64_t *budget, Stream *stream)
+{
+    if (!shares_pool(finder, edge))
+        return;
+    *budget -= stream->calls;
+    deal_rows(finder->arena, finder->all, stream, aim);
 }
 
 static int64_t peak_of_aim(const Finder *finder, const Stream *stream,
@@ -75,27 +82,59 @@ static int64_t peak_of_aim(const Finder *finder, const Stream *stream,
     return peak_with(finder, stream, fitted ? stream->bytes : stream->least);
 }
 
+static void take_walked(Finder *finder, Edge *edge, const DealAim *aim,
+                        int64_t *budget, Stream *stream)
+{
+    deal_rings(finder, edge, aim, budget, stream);
+    if (edge->strip)
+        settle_strips(finder, edge, stream);
+    else
+        take_stream(edge, stream, peak_of_aim(finder, stream, aim));
+}
+
+/* The stream backward, where it makes the same calls as the one that went forward, whose rings are
+ * not dealt yet; NULL: it is to be walked. */
+static Stream *mirror_of(const Finder *finder, const Stream *forward)
+{
+    if (!stream_mirrors(finder->all, forward->first, forward->end))
+        return NULL;
+    Stream *mirror = NEW(finder->arena, Stream);
+    *mirror = stream_mirror(finder->arena, finder->all, forward);
+    return mirror;
+}
+
+/* A walk that comes to `mirror` takes as much work. */
+static bool walk_mirror(const Stream *mirror, int64_t *budget, Stream *stream)
+{
+    *stream = *mirror;
+    *budget = i64_max(*budget - mirror->visits, -1);
+    stream->beyond &= *budget >= 0;
+    return !mirror->beyond && *budget >= 0;
+}
+
 /* Walks a stream in both directions; the better one stays. True: what went beyond `most` was not
  * looked at to its end. */
 static bool walk_ways(Finder *finder, Edge *edge, const DealAim *aim,
                       int64_t *budget)
 {
     const int ways = stream_ascends(finder->all, edge->from, edge->to) ? 1 : 2;
+    const Stream *mirror = NULL;
     bool beyond = false;
     edge->bytes = NEVER;
     if (*budget <= 0)
         return false;
     for (int way = 0; way < ways; way++) {
         Stream *stream = NEW(finder->arena, Stream);
-        const bool walked = walk_stream(finder, edge, way == 1, finder->pixels,
-                                        aim, budget, stream);
+        const bool walked =
+            mirror ? walk_mirror(mirror, budget, stream)
+                   : walk_rings(finder, edge, way == 1, aim, budget, stream);
         if (!walked && !stream->beyond)
             break;
+        if (way + 1 < ways)
+            mirror = mirror_of(finder, stream);
         beyond |= !walked || finder->slots;
-        if (walked && edge->strip)
-            settle_strips(finder, edge, stream);
-        else if (walked)
-            take_stream(edge, stream, peak_of_aim(finder, stream, aim));
+        if (walked)
+            take_walked(finder, edge, aim, budget, stream);
     }
     return beyond;
 }
@@ -254,6 +293,16 @@ static bool is_known_useless(const Finder *finder, const WalkedRange *range,
     return closest >= bytes || (below && closest >= below);
 }
 
+static bool walk_and_deal(const Finder *finder, const Edge *edge, bool backward,
+                          const DealAim *aim, Stream *stream)
+{
+    int64_t budget = NEVER;
+    if (!walk_rings(finder, edge, backward, aim, &budget, stream))
+        return false;
+    deal_rings(finder, edge, aim, &budget, stream);
+    return true;
+}
+
 int64_t finder_fit_closer(Finder *finder, int64_t enough, Stream **stream)
 {
     const Stream *taken = *stream;
@@ -266,9 +315,8 @@ int64_t finder_fit_closer(Finder *finder, int64_t enough, Stream **stream)
     const ArenaMark mark = arena_mark(finder->arena);
     Stream *closer = NEW(finder->arena, Stream);
     const DealAim aim = { DEAL_CLOSE, NEVER, enough - around };
-    int64_t budget = NEVER;
-    const bool walked = walk_stream(finder, &edge, taken->backward,
-                                    finder->pixels, &aim, &budget, closer);
+    const bool walked =
+        walk_and_deal(finder, &edge, taken->backward, &aim, closer);
     const int64_t closest = walked ? stream_peak(finder, closer) : NEVER;
     if (range && closest > enough)
         range->bytes = closest - around;

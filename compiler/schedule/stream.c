@@ -526,6 +526,7 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
     };
     make_room(&w, out);
     const ArenaMark mark = arena_mark(a);
+    const int64_t before = *budget;
     lanes_list(&w);
     set_bursts(&w, pixels);
     set_most(&w, most);
@@ -534,6 +535,7 @@ bool stream_walk(Arena *a, const Items *all, int32_t first, int32_t end,
         collect(&w, out);
     else
         out->beyond = w.rings > w.most;
+    out->visits = before - *budget;
     arena_release(a, mark);
     return done;
 }

@@ -59,6 +59,7 @@ typedef struct Stream {
     /* the walk stopped: bytes, less what lying over the input can save, would be more than
      * `most` */
     bool beyond;
+    int64_t visits; /* of units, by its walk */
     /* the same steps in the other direction; NULL: not known */
     struct Stream *other;
 } Stream;
@@ -85,6 +86,12 @@ typedef struct StreamMost {
 bool stream_walk(Arena *arena, const Items *all, int32_t first, int32_t end,
                  bool backward, int32_t pixels, StreamMost most,
                  int64_t *budget, Stream *out);
+
+/* mirror.c: does the range, all of which may go backward, make the same calls from the last row on?
+ */
+bool stream_mirrors(const Items *all, int32_t first, int32_t end);
+/* Then: what such a walk comes to, given one that went forward, no pool laid out. */
+Stream stream_mirror(Arena *arena, const Items *all, const Stream *forward);
 
 /* The distance of the stream's result to the input that it may lie over; it has one. */
 Overlap stream_overlap(const Stream *stream);
