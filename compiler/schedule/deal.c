@@ -180,18 +180,56 @@ static void list_calls(Deal *deal)
     }
 }
 
-/* What the unit made at a place in the order touches is alive in its call. */
-static void note_touch(const Deal *deal, const Touch *touch, int32_t unit,
-                       int32_t place)
+/* Do units touch rows of the same number? Rows that are dealt are those of their items. */
+static bool is_alike(const Deal *deal, const Touch *touch)
 {
-    if (*ring_of(deal, touch->item) < 0)
-        return;
-    const Rows rows = touch_rows(deal->all, touch, unit);
+    const Operand *operand = touch->operand;
+    const RowKind kind = operand->rule.kind;
+    if (operand->write)
+        return true;
+    return (kind == ROWS_SAME || kind == ROWS_UNIT) &&
+           operand->rows == items_step(deal->all, touch->step)->units;
+}
+
+static void list_seen(Deal *deal)
+{
+    const Stream *stream = deal->stream;
+    const int32_t steps = stream->end - stream->first;
+    const Touch *touch = touch_begin(deal->all, stream->first);
+    const Touch *last = touch_begin(deal->all, stream->end);
+    deal->seen = NEW_ARRAY(deal->arena, Seen, last - touch + 1);
+    deal->seen_of = NEW_ARRAY(deal->arena, int32_t, steps + 1);
+    int32_t n = 0;
+    for (int32_t k = 0; k < steps; k++) {
+        const Touch *end = touch_end(deal->all, stream->first + k);
+        deal->seen_of[k] = n;
+        for (; touch < end; touch++) {
+            const int32_t ring = *ring_of(deal, touch->item);
+            if (ring < 0)
+                continue;
+            deal->seen[n] = (Seen){
+                .touch = touch,
+                .row = deal->row + deal->base[ring],
+                .alike = is_alike(deal, touch),
+            };
+            n++;
+        }
+    }
+    deal->seen_of[steps] = n;
+}
+
+/* What the unit made at a place in the order touches is alive in its call. */
+static void note_seen(const Deal *deal, const Seen *seen, int32_t unit,
+                      int32_t place)
+{
+    const int32_t first = deal->call[place];
+    const int32_t last = deal->end[place];
+    const Rows rows = seen_rows(deal, seen, unit);
     for (int32_t r = rows.lo; r < rows.hi; r++) {
-        Row *row = deal_row(deal, touch, r);
-        if (row->first > deal->call[place])
-            row->first = deal->call[place];
-        row->last = deal->end[place];
+        Row *row = seen->row + r;
+        if (row->first > first)
+            row->first = first;
+        row->last = last;
     }
 }
 
@@ -202,16 +240,12 @@ static void note_lives(const Deal *deal)
     int32_t *made = NEW_ARRAY(deal->arena, int32_t, steps + 1);
     for (int32_t i = 0; i < stream->calls; i++) {
         const int32_t k = stream->order[i];
-        const int32_t number = stream->first + k;
-        const Step *step = items_step(deal->all, number);
-        const Touch *end = touch_end(deal->all, number);
-        const Touch *touch = touch_begin(deal->all, number);
         int32_t unit = made[k];
         if (stream->backward)
-            unit = step->units - 1 - unit;
+            unit = items_step(deal->all, stream->first + k)->units - 1 - unit;
         made[k]++;
-        for (; touch < end; touch++)
-            note_touch(deal, touch, unit, i);
+        for (int32_t s = deal->seen_of[k]; s < deal->seen_of[k + 1]; s++)
+            note_seen(deal, deal->seen + s, unit, i);
     }
 }
 
@@ -295,6 +329,7 @@ static bool prepare(Deal *deal, int64_t most)
         return false;
     deal_find_result(deal);
     new_rows(deal);
+    list_seen(deal);
     list_calls(deal);
     note_lives(deal);
     deal_find_over(deal);

@@ -7,22 +7,39 @@
 /* What the touches of a stream allow a row of their step's result. */
 typedef struct Finder {
     const Deal *deal;
-    const Touch *begin; /* of the stream's touches */
-    Overlap *of;        /* of each; neither equal nor by row: nothing */
+    Overlap *of; /* of each that is seen; neither equal nor by row: nothing */
+    /* by step: which of those that are seen writes its result; -1: none of them */
+    int32_t *made;
 } Finder;
+
+/* The step's first result, where its rows are dealt. */
+static int32_t find_made(const Deal *deal, int32_t k)
+{
+    const int32_t number = deal->stream->first + k;
+    const Touch *end = touch_end(deal->all, number);
+    const Touch *touch = touch_begin(deal->all, number);
+    while (touch < end && !touch->operand->write)
+        touch++;
+    for (int32_t s = deal->seen_of[k]; s < deal->seen_of[k + 1]; s++)
+        if (deal->seen[s].touch == touch && !touch->operand->scratch)
+            return s;
+    return -1;
+}
 
 static void find_overlaps(Finder *finder)
 {
     const Deal *deal = finder->deal;
-    const Stream *stream = deal->stream;
-    const Touch *end = touch_begin(deal->all, stream->end);
-    const Touch *touch = touch_begin(deal->all, stream->first);
-    finder->begin = touch;
-    finder->of = NEW_ARRAY(deal->arena, Overlap, end - touch + 1);
-    for (Overlap *of = finder->of; touch < end; touch++) {
-        if (!touch->operand->write && deal_row(deal, touch, 0))
-            *of = overlap_of_rows(deal->all, touch->step, touch->item);
-        of++;
+    const int32_t steps = deal->stream->end - deal->stream->first;
+    const int32_t n = deal->seen_of[steps];
+    finder->of = NEW_ARRAY(deal->arena, Overlap, n + 1);
+    finder->made = NEW_ARRAY(deal->arena, int32_t, steps + 1);
+    for (int32_t k = 0; k < steps; k++)
+        finder->made[k] = find_made(deal, k);
+    for (int32_t s = 0; s < n; s++) {
+        const Touch *touch = deal->seen[s].touch;
+        if (!touch->operand->write)
+            finder->of[s] =
+                overlap_of_rows(deal->all, touch->step, touch->item);
     }
 }
 
@@ -32,21 +49,17 @@ static int64_t round_up(int64_t bytes, int64_t unit)
 }
 
 /* The rows of a touch that die where `made`, row number `over` of the deal, is made. */
-static void allow(const Finder *finder, const Touch *touch, int32_t unit,
-                  Row *made)
+static void allow(const Deal *deal, const Seen *seen, const Overlap *overlap,
+                  int32_t unit, Row *made)
 {
-    const Deal *deal = finder->deal;
-    const Overlap *overlap = finder->of + (touch - finder->begin);
     int64_t far = overlap->forward;
     if (deal->stream->backward)
         far = overlap->backward;
     if (!overlap->by_row)
         far = INT64_MAX / 4;
-    if (!overlap->equal && !overlap->by_row)
-        return;
-    const Rows rows = touch_rows(deal->all, touch, unit);
+    const Rows rows = seen_rows(deal, seen, unit);
     for (int32_t r = rows.lo; r < rows.hi; r++) {
-        Row *row = deal_row(deal, touch, r);
+        Row *row = seen->row + r;
         if (row->last != made->first)
             continue;
         if (row->first == made->first)
@@ -59,32 +72,21 @@ static void allow(const Finder *finder, const Touch *touch, int32_t unit,
     }
 }
 
-/* The row that unit `unit` of the step makes; NULL: none that is dealt. */
-static Row *row_made(const Deal *deal, int32_t number, int32_t unit)
-{
-    const Touch *end = touch_end(deal->all, number);
-    const Touch *touch = touch_begin(deal->all, number);
-    while (touch < end && !touch->operand->write)
-        touch++;
-    if (touch == end || touch->operand->scratch)
-        return NULL;
-    if (!deal_row(deal, touch, 0))
-        return NULL;
-    return deal_row(deal, touch, unit);
-}
-
-static void allow_unit(const Finder *finder, int32_t number, int32_t unit,
+/* What unit `unit` of step k makes at a place in the order. */
+static void allow_unit(const Finder *finder, int32_t k, int32_t unit,
                        int32_t place)
 {
     const Deal *deal = finder->deal;
-    Row *made = row_made(deal, number, unit);
-    const Touch *end = touch_end(deal->all, number);
-    const Touch *touch = touch_begin(deal->all, number);
-    if (!made || made->first != place)
+    if (finder->made[k] < 0)
         return;
-    for (; touch < end; touch++)
-        if (!touch->operand->write && deal_row(deal, touch, 0))
-            allow(finder, touch, unit, made);
+    Row *made = deal->seen[finder->made[k]].row + unit;
+    if (made->first != place)
+        return;
+    for (int32_t s = deal->seen_of[k]; s < deal->seen_of[k + 1]; s++) {
+        const Overlap *overlap = finder->of + s;
+        if (overlap->equal || overlap->by_row)
+            allow(deal, deal->seen + s, overlap, unit, made);
+    }
 }
 
 void deal_find_over(const Deal *deal)
@@ -96,14 +98,12 @@ void deal_find_over(const Deal *deal)
     find_overlaps(&finder);
     for (int32_t i = 0; i < stream->calls; i++) {
         const int32_t k = stream->order[i];
-        const int32_t number = stream->first + k;
-        const Step *step = items_step(deal->all, number);
         int32_t unit = made[k];
         if (stream->backward)
-            unit = step->units - 1 - unit;
+            unit = items_step(deal->all, stream->first + k)->units - 1 - unit;
         made[k]++;
         if (deal->call[i] == deal->end[i])
-            allow_unit(&finder, number, unit, i);
+            allow_unit(&finder, k, unit, i);
     }
 }
 

@@ -20,6 +20,13 @@ typedef struct Row {
     int64_t apart;
 } Row;
 
+/* A touch of rows that are dealt. */
+typedef struct Seen {
+    const Touch *touch;
+    Row *row;   /* row 0 of its item */
+    bool alike; /* unit u touches row u */
+} Seen;
+
 typedef struct Deal {
     Arena *arena;
     const Items *all;
@@ -30,6 +37,9 @@ typedef struct Deal {
     int32_t *base; /* by ring: its first row in `row`; -1: it stays a ring */
     Row *row;
     int32_t rows;
+    /* by step of the stream: its touches of such rows are seen[seen_of[k]] and behind */
+    Seen *seen;
+    int32_t *seen_of;
     int32_t *call,
         *end; /* by place in the order: where its call begins, its last place */
     int64_t rings;       /* bytes that those take which are dealt */
@@ -40,11 +50,12 @@ typedef struct Deal {
     int32_t tail; /* so many of them, in `row` behind the others */
 } Deal;
 
-/* Row r of a touch's item; NULL: its ring is not dealt. */
-static inline Row *deal_row(const Deal *deal, const Touch *touch, int32_t r)
+/* The rows that a unit touches. */
+static inline Rows seen_rows(const Deal *deal, const Seen *seen, int32_t unit)
 {
-    const int32_t ring = deal->ring_of[touch->item - deal->least];
-    return ring < 0 ? NULL : deal->row + deal->base[ring] + r;
+    if (seen->alike)
+        return (Rows){ unit, unit + 1 };
+    return touch_rows(deal->all, seen->touch, unit);
 }
 
 /* tail.c: finds the result. */
