@@ -23,21 +23,62 @@ static const int32_t *least_rows(const Finder *finder)
     return finder->least_rows;
 }
 
-/* What the items that step `first` makes take at least inside a stream up to `to`: some rows, or
- * all of them. */
-static int64_t least_inside(const Finder *finder, int32_t first, int32_t to)
+/* What an item takes at least inside of streams up to a place in [first, end): some rows, or all of
+ * them. */
+typedef struct Inner {
+    int32_t first, end;
+    int64_t bytes;
+} Inner;
+
+/* Of the items that each step makes: inner[of[k]] .. inner[of[k + 1] - 1]. */
+typedef struct Inners {
+    int32_t *of;
+    Inner *inner;
+} Inners;
+
+static Inner inner_of(const Finder *finder, int32_t number)
 {
     const int32_t *least = least_rows(finder);
-    const Touch *end = touch_end(finder->all, first);
-    int64_t bytes = 0;
-    for (const Touch *touch = touch_begin(finder->all, first); touch < end;
-         touch++) {
-        const Item *it = finder->all->item.at + touch->item;
-        if (!touch->operand->write || it->scratch || it->first != first ||
-            it->end > to || (it->lent && it->lent <= to))
-            continue;
-        bytes += it->whole ? it->size : least[touch->item] * it->row_bytes;
+    const Item *item = finder->all->item.at + number;
+    return (Inner){
+        .first = item->end,
+        .end = item->lent ? item->lent : INT32_MAX,
+        .bytes = item->whole ? item->size : least[number] * item->row_bytes,
+    };
+}
+
+static Inners list_inners(const Finder *finder)
+{
+    const Items *all = finder->all;
+    const size_t touches = all->touch.n;
+    Inners inners = {
+        .of = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1),
+        .inner = NEW_ARRAY(finder->arena, Inner, touches + 1),
+    };
+    int32_t n = 0;
+    for (int32_t k = 0; k < finder->steps; k++) {
+        const Touch *end = touch_end(all, k);
+        inners.of[k] = n;
+        for (const Touch *touch = touch_begin(all, k); touch < end; touch++) {
+            const Item *item = touch_item(all, touch);
+            if (!touch->operand->write || item->scratch || item->first != k)
+                continue;
+            inners.inner[n] = inner_of(finder, touch->item);
+            n++;
+        }
     }
+    inners.of[finder->steps] = n;
+    return inners;
+}
+
+static int64_t least_inside(const Inners *inners, int32_t step, int32_t to)
+{
+    const Inner *inner = inners->inner + inners->of[step];
+    const Inner *end = inners->inner + inners->of[step + 1];
+    int64_t bytes = 0;
+    for (; inner < end; inner++)
+        if (inner->first <= to && to < inner->end)
+            bytes += inner->bytes;
     return bytes;
 }
 
@@ -58,7 +99,7 @@ static bool stays_cached(const Finder *finder, const Range *range)
     return finder->opt->goal == PLAN_SPEED && range->worst <= PLAN_CACHE;
 }
 
-static void add_streams(Finder *finder, int32_t to)
+static void add_streams(Finder *finder, const Inners *inners, int32_t to)
 {
     Range range = { .to = to };
     if (finder->crossing[to] > MOST_CROSSING)
@@ -69,7 +110,7 @@ static void add_streams(Finder *finder, int32_t to)
             return;
         range.cost += finder->cost[from];
         range.worst = i64_max(range.worst, finder->layer[from]);
-        range.inside += least_inside(finder, from, to);
+        range.inside += least_inside(inners, from, to);
         const int64_t least = least_bytes(finder, &range, from);
         if (to - from < 2 || finder->crossing[from] > MOST_CROSSING ||
             least >= range.worst || stays_cached(finder, &range))
@@ -189,6 +230,7 @@ void finder_add_edges(Finder *finder)
 {
     finder->into = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
     finder->into_end = NEW_ARRAY(finder->arena, int32_t, finder->steps + 1);
+    const Inners inners = list_inners(finder);
     for (int32_t to = 1; to <= finder->steps; to++) {
         const Edge layer = {
             .from = to - 1,
@@ -199,7 +241,7 @@ void finder_add_edges(Finder *finder)
         finder->into[to] = (int32_t)finder->edge.n;
         VEC_PUSH(finder->arena, &finder->edge, layer);
         if (finder->streams)
-            add_streams(finder, to);
+            add_streams(finder, &inners, to);
         if (finder->opt->strips && !finder->all->jumped.end)
             add_strips(finder, to);
         finder->into_end[to] = (int32_t)finder->edge.n;

@@ -61,6 +61,18 @@ static Port port_of(const Walk *walk, const Step *step, const Touch *touch,
     return port;
 }
 
+/* One more operand of the lane, which is listed last. */
+static void add_port(Walk *walk, Lane *lane, const Port *port)
+{
+    if (port->write && lane->reads == lane->ports)
+        lane->reads++;
+    lane->ports++;
+    if (port->write)
+        lane->writes = lane->ports;
+    lane->last |= port->write && walk->cell.at[port->cell].to;
+    VEC_PUSH(walk->arena, &walk->port, *port);
+}
+
 static void add_lane(Walk *walk, int32_t step)
 {
     const Step *s = walk->all->program->step.at[step];
@@ -77,10 +89,9 @@ static void add_lane(Walk *walk, int32_t step)
             continue;
         const int cell = cell_of(walk, touch->item);
         const Port port = port_of(walk, s, touch, cell);
-        lane.last |= port.write && walk->cell.at[cell].to;
-        VEC_PUSH(walk->arena, &walk->port, port);
+        add_port(walk, &lane, &port);
     }
-    lane.ports = (int)walk->port.n - lane.port;
+    lane.met = lane.reads;
     if (lane.last)
         VEC_PUSH(walk->arena, &walk->goal, (int)walk->lane.n);
     VEC_PUSH(walk->arena, &walk->lane, lane);

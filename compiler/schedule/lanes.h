@@ -28,6 +28,8 @@ typedef struct Lane { /* a step */
     int32_t burst;
     /* its operands, scratch left out: port[port .. port + ports - 1] */
     int port, ports;
+    /* the first of them that is read, and behind the last that is written: outputs come first */
+    int reads, writes;
     /* so many of them, from the first on, have what the next units need */
     int met;
     bool last; /* writes what leaves the range */

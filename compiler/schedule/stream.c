@@ -67,7 +67,7 @@ int32_t stream_burst(const Step *step, int32_t pixels)
 
 static int last_host(const Walk *walk, int cell)
 {
-    while (walk->cell.at[cell].host >= 0)
+    while (walk->hosted && walk->cell.at[cell].host >= 0)
         cell = walk->cell.at[cell].host;
     return cell;
 }
@@ -219,13 +219,13 @@ static bool is_ring(const Cell *c)
     return is_inside(c) && !c->item->whole;
 }
 
-/* So many rows of an inner ring are alive at once. */
+/* So many rows of an inner ring are alive at once; one is counted from the begin on. */
 static void keep_rows(Walk *walk, Cell *c, int32_t rows)
 {
-    const int32_t more = (int32_t)i64_max(0, rows - c->keep);
-    if (is_ring(c))
+    const int32_t more = rows - (int32_t)i64_max(c->keep, 1);
+    if (more > 0 && is_ring(c))
         walk->rings += more * c->item->row_bytes;
-    c->keep += more;
+    c->keep = (int32_t)i64_max(c->keep, rows);
 }
 
 /* Rows up to `top` of a ring are made; those of a guest take no room of their own. */
@@ -299,7 +299,7 @@ static void note_distance(Walk *walk, const Lane *l, const Cell *c, int32_t top)
 
 static void note_rows(Walk *walk, const Lane *l)
 {
-    for (int i = 0; i < l->ports; i++) {
+    for (int i = 0; i < l->writes; i++) {
         const Port *p = walk->port.at + l->port + i;
         if (!p->write)
             continue;
@@ -336,7 +336,7 @@ static bool make(Walk *walk, int k)
     for (int32_t n = 0; n < burst; n++)
         walk->order[walk->calls++] = (uint8_t)k;
     l->made += burst;
-    l->met = 0;
+    l->met = l->reads;
     return true;
 }
 
@@ -469,14 +469,20 @@ static void collect(Walk *walk, Stream *out)
     out->calls = walk->calls;
 }
 
+/* What a ring takes before a row is made: all of it, or a row. */
+static int64_t least_of(const Cell *cell)
+{
+    if (!is_inside(cell) || cell->host >= 0)
+        return 0;
+    return cell->item->whole ? cell->item->size : cell->item->row_bytes;
+}
+
 /* Rings that are whole tensors, and the most that a result over an input can save, are known
  * before. */
 static void set_most(Walk *walk, StreamMost most)
 {
     for (size_t i = 0; i < walk->cell.n; i++)
-        if (is_inside(walk->cell.at + i) && walk->cell.at[i].item->whole &&
-            walk->cell.at[i].host < 0)
-            walk->rings += walk->cell.at[i].item->size;
+        walk->rings += least_of(walk->cell.at + i);
     walk->most = most.bytes;
     if (walk->under >= 0)
         walk->most += i64_min(walk->cell.at[walk->under].item->size,
