@@ -300,6 +300,16 @@ static bool is_wanted(const Golden *golden, Need when)
     return when == ALWAYS || golden->result;
 }
 
+/* What the file is made of goes when it is written. */
+static void emit_brief(const Content *content, const BuildFile *file,
+                       const Filling *filling)
+{
+    const ArenaMark mark = arena_mark(content->arena);
+    if (is_wanted(content->golden, file->when))
+        emit_file(content, file, filling);
+    arena_release(content->arena, mark);
+}
+
 void build_files_emit(Program *program, Output *output,
                       const SourceFacts *facts, unsigned asked)
 {
@@ -314,6 +324,7 @@ void build_files_emit(Program *program, Output *output,
         .word = words_of(emitter.arena, name, interface_memory(&emitter)),
         .condition = conditions_of(&golden, kinds),
     };
+    emitter.arena = &program->graph->store->scratch;
     const Content content = {
         .arena = emitter.arena,
         .output = output,
@@ -321,9 +332,8 @@ void build_files_emit(Program *program, Output *output,
     };
     for (int i = 0; i < FILES; i++)
         if ((build_files[i].kinds & kinds) &&
-            is_wanted(&golden, build_files[i].when) &&
             (build_files[i].each || !facts->group))
-            emit_file(&content, build_files + i, &filling);
+            emit_brief(&content, build_files + i, &filling);
     if (facts->group)
         group_last(facts->group)->has_test = golden.result;
 }

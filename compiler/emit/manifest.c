@@ -127,17 +127,6 @@ static json_t *value_facts(const Program *program, const Step *pushed,
     return object;
 }
 
-static json_t *values(const Program *program, Tensor *const *tensor,
-                      const IntegerScale *const *numbers, size_t count)
-{
-    const Step *pushed = program_pushed(program);
-    json_t *list = manifest_made(json_array());
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(
-            list, value_facts(program, pushed, tensor[i], numbers[i], i));
-    return list;
-}
-
 /* The word of the step in the self-test; null: it is not the same in every run. */
 static json_t *sum_facts(const StepSum *sum)
 {
@@ -529,6 +518,19 @@ static json_t *ram_facts(const Program *program)
     return object;
 }
 
+/* One by one: there may be thousands. */
+static void put_values(ManifestText *manifest, const char *key,
+                       const Program *program, Tensor *const *tensor,
+                       const IntegerScale *const *numbers, size_t count)
+{
+    const Step *pushed = program_pushed(program);
+    manifest_list(manifest, key);
+    for (size_t i = 0; i < count; i++)
+        manifest_element(
+            manifest, value_facts(program, pushed, tensor[i], numbers[i], i));
+    manifest_list_end(manifest);
+}
+
 static void put_sizes(ManifestText *manifest, const Program *program,
                       const ManifestFacts *facts)
 {
@@ -547,12 +549,10 @@ static void put_sizes(ManifestText *manifest, const Program *program,
     manifest_key(manifest, "weights", weight_facts(program, facts));
     if (program->blob || program->stream.coded)
         manifest_constants(manifest, program, facts);
-    manifest_key(
-        manifest, "inputs",
-        values(program, graph->input.at, graph->in_numbers, graph->input.n));
-    manifest_key(manifest, "outputs",
-                 values(program, graph->output.at, graph->out_numbers,
-                        graph_results(graph)));
+    put_values(manifest, "inputs", program, graph->input.at, graph->in_numbers,
+               graph->input.n);
+    put_values(manifest, "outputs", program, graph->output.at,
+               graph->out_numbers, graph_results(graph));
     manifest_kept(manifest, program);
 }
 

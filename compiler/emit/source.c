@@ -181,15 +181,22 @@ static void write_checks(const Emitter *emitter, Output *output,
     write_own(emitter, output, filling, "model_plan_check.h", "_plan_check.h");
 }
 
+/* What a file is made of goes when it is written: values and steps may be thousands. */
 static void write_files(const Emitter *emitter, Output *output,
                         const Filling *common, const SourceFacts *facts)
 {
     RuntimeUse use = runtime_use(emitter->arena);
     runtime_add(&use, emitter);
-    write_header(emitter, output, common);
-    write_code(emitter, output, common, facts->group ? NULL : &use);
+    Emitter brief = *emitter;
+    brief.arena = &emitter->program->graph->store->scratch;
+    const ArenaMark mark = arena_mark(brief.arena);
+    write_header(&brief, output, common);
+    arena_release(brief.arena, mark);
+    write_code(&brief, output, common, facts->group ? NULL : &use);
+    arena_release(brief.arena, mark);
     if (facts->checks)
-        write_checks(emitter, output, common);
+        write_checks(&brief, output, common);
+    arena_release(brief.arena, mark);
     if (facts->group)
         group_add(facts->group, emitter);
     else

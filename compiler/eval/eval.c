@@ -56,10 +56,12 @@ static void put_constant(Arena *arena, const Program *program,
                   (size_t)w->coded->bytes);
         return;
     }
+    const ArenaMark mark = arena_mark(arena);
     const void *v =
         recipe_values(program->graph->store, arena, w->tensor->value);
     if (w->bytes)
         memcpy(all + w->offset, v, w->bytes);
+    arena_release(arena, mark);
 }
 
 /* Arrays of constants that are not in the blob: in the code, or each lender's. */

@@ -56,7 +56,7 @@ const char *shape_text(Arena *arena, const Shape *shape)
 {
     if (shape->rank < 0)
         return "?";
-    char *text = arena_alloc(arena, 24 * MAX_RANK + 3);
+    char text[24 * MAX_RANK + 3];
     size_t n = 0;
     text[n++] = '[';
     for (int i = 0; i < shape->rank; i++) {
@@ -67,8 +67,7 @@ const char *shape_text(Arena *arena, const Shape *shape)
                                   (long long)shape->dim[i]);
     }
     text[n++] = ']';
-    text[n] = 0;
-    return text;
+    return arena_text(arena, text, n);
 }
 
 int64_t tensor_count(const Tensor *tensor)

@@ -15,7 +15,7 @@ import worst
 
 MIB = 1 << 20
 AS_C = ('spins', 'counting', 'looks', 'grams',      # C comes with results of a run, which ends
-        'inputs', 'vectorized')                     # and with a text for each operand
+        'inputs', 'vectorized', 'many_values', 'many_weights', 'computed', 'summands')      # and with a text for each operand
 MOST = 100       # seconds of CPU after which a run is ended
 
 
@@ -49,7 +49,7 @@ def script(name):
 
 
 def graph(t, o, work, form, nodes, command, text=0):
-    """text: bytes a node of what is written, which is held until it is whole."""
+    """text: bytes a node of the largest file that is written, which is held until it is whole."""
     path = os.path.join(work, '%s_%d.onnx' % (form, nodes))
     subprocess.run([sys.executable, script('worst.py'), form, str(nodes), path], check=True)
     judge(t, o, '%s: %s of %d' % (command[0], form, nodes), path, 1 + 50e-6 * nodes, (32 * MIB + 3200 * nodes) * worst.weight(form) + text * nodes, {0}, command)
@@ -61,7 +61,7 @@ def graphs(t, o, work):
         for form in worst.FORMS:
             graph(t, o, work, form, nodes, ['analyze'])
     if o.compile:       # as many results and constants as steps
-        graph(t, o, work, 'fan_out', o.compile, ['compile', '-q', '-o', os.path.join(work, 'out')], 7000)
+        graph(t, o, work, 'fan_out', o.compile, ['compile', '-q', '-o', os.path.join(work, 'out')], 1200)
 
 
 def hostile(t, o, work):
