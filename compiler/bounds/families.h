@@ -94,6 +94,8 @@ KernelBounds bounds_dynamic_quantize;
 KernelBounds bounds_qmatmul;
 KernelBounds bounds_qpacked;
 KernelBounds bounds_qdwpacked;
+KernelBounds bounds_qnarrow;
+KernelBounds bounds_qdwnarrow;
 KernelBounds bounds_qconv;
 
 /* recurrent.c */

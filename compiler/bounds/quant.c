@@ -391,3 +391,63 @@ void bounds_qdwpacked(Bounds *bounds)
     touch_box(bounds, 2, "weights", channels, taps);
     touch_planes(bounds);
 }
+
+/* ---- weights of 4 or 2 bits, of which some become bytes at a time ---- */
+
+static void qnarrow_weights(Bounds *bounds)
+{
+    const inlay_qnarrow_params *p = bounds->params;
+    const bool known = p->bits == 4 || p->bits == 2;
+    bounds_refuse(bounds, !known, "its weights have no known number of bits");
+    bounds_refuse(bounds, p->middle < 0 || p->middle >= 1 << 4,
+                  "no weight of its stands for 0");
+    touch_as(bounds, 2, p->bits == 2 ? 'q' : 'n');
+}
+
+/* All of so many weights, some of which are bytes at a time. */
+static void touch_panel(Bounds *bounds, int64_t all, int64_t some)
+{
+    touch(bounds, 2, "weights", all);
+    touch(bounds, INLAY_QPANEL, "panel", some);
+    touch_needs(bounds, INLAY_QPANEL);
+}
+
+void bounds_qnarrow(Bounds *bounds)
+{
+    const inlay_qnarrow_params *p = bounds->params;
+    const int64_t window = packed_window(bounds);
+    const int64_t groups = bounds_size(bounds, p->groups);
+    const int64_t padded = up_to_four(bounds_size(bounds, p->oc));
+    const int64_t panel = bounds_size(bounds, p->panel);
+    const int64_t all = sat_mul(groups, padded);
+    qnarrow_weights(bounds);
+    bounds_qpacked(bounds);
+    if (bounds->wrong)
+        return;
+    bounds_refuse(bounds, panel < p->oc && panel % p->width,
+                  "its panels begin within blocks");
+    const int64_t some = panel ? i64_min(panel, padded) : all;
+    touch_panel(bounds, sat_mul(all, window), sat_mul(some, window));
+}
+
+/* Filled up to whole words. */
+static int64_t up_to_words(int64_t n)
+{
+    const int64_t most = sat_add(n, INLAY_QNARROW_ELEMENTS - 1);
+    return most / INLAY_QNARROW_ELEMENTS * INLAY_QNARROW_ELEMENTS;
+}
+
+void bounds_qdwnarrow(Bounds *bounds)
+{
+    const inlay_qnarrow_params *p = bounds->params;
+    const int64_t channels = bounds_size(bounds, p->groups);
+    qnarrow_weights(bounds);
+    bounds_qdwpacked(bounds);
+    if (bounds->wrong)
+        return;
+    int64_t rows = product_of(bounds, p->kd, p->kh);
+    if (p->deep)
+        rows = inlay_qdeep_high((const inlay_qpacked_params *)bounds->params);
+    const int64_t all = up_to_words(sat_mul(channels, sat_mul(rows, p->kw)));
+    touch_panel(bounds, all, all);
+}

@@ -20,6 +20,7 @@ struct Lower {
     const Family *family; /* how weights are packed */
     int pack_width;       /* channels in a block of packed float weights */
     bool narrow;          /* weights stay in the type of the file */
+    bool narrow_bytes;    /* those of products of bytes, too */
     /* scratch buys time: 3x3 convolutions may compute on transformed tiles, those of bytes gather
      * rows */
     bool for_speed;

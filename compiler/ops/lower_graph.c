@@ -193,21 +193,28 @@ static Program *program_new(Graph *graph, const LowerOptions *options)
     return program;
 }
 
-Program *lower_graph(Graph *g, const LowerOptions *options)
+static Lower lower_new(Program *program, const LowerOptions *options)
 {
-    Program *p = program_new(g, options);
-    Lower lower = {
-        .program = p,
-        .graph = g,
-        .arena = g->arena,
-        .store = g->store,
+    Graph *graph = program->graph;
+    return (Lower){
+        .program = program,
+        .graph = graph,
+        .arena = graph->arena,
+        .store = graph->store,
         .family = options->family,
         .pack_width = options->family->float_width,
         .narrow = options->narrow,
+        .narrow_bytes = options->narrow && !options->for_speed,
         .for_speed = options->for_speed && options->family->float_vectors,
         .any_rows = options->any_rows,
         .window = options->window,
     };
+}
+
+Program *lower_graph(Graph *g, const LowerOptions *options)
+{
+    Program *p = program_new(g, options);
+    Lower lower = lower_new(p, options);
     check_graph(g);
     settle_words(g);
     assign_storage(g);

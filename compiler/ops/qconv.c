@@ -7,6 +7,7 @@
 #include "kernels/qdot.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/qnarrow.h"
 #include "ops/qpacked.h"
 #include "ops/qplaces.h"
 #include "ops/typed.h"
@@ -191,6 +192,8 @@ static bool lower_qconv_packed(Lower *lower, Node *node,
     if (step->operand[1].rule.kind != ROWS_ALL)
         window_pixels(window, step->operand + 1,
                       (int32_t)i64_max(INLAY_QPIXELS, params.gather));
+    if (!qnarrow_by_pixel(step))
+        step->operand[1].pixels.tile = 0;
     step->macs = macs_of(&c, y);
     return true;
 }
@@ -224,7 +227,7 @@ static void lower_qconv_at(Lower *lower, Node *node, const QuantPlaces *places)
         window_upright(&window);
     Tensor *out = node->out[0];
     quant_check_bytes(node, places->a);
-    quant_check_bytes(node, places->b);
+    quant_check_weights(node, places->b);
     if (!tensor_count(out))
         return;
     Tensor *x = node->in[0];
@@ -235,6 +238,8 @@ static void lower_qconv_at(Lower *lower, Node *node, const QuantPlaces *places)
     }
     const bool packed = lower_qconv_packed(lower, node, places, &window, y, x);
     assert(packed || !quant_in(node, places->add));
+    if (!packed)
+        quant_check_bytes(node, places->b);
     if (!packed)
         lower_qconv_plain(lower, node, places, &window, y, x);
     if (y != out)

@@ -3,13 +3,10 @@
 
 #include "base/size.h"
 
-Recipe *packing_bytes(Store *store, const Tensor *w)
+Recipe *packing_bytes(Store *store, const Recipe *w, const Recipe *add)
 {
-    if (w->dtype == DT_I8)
-        return w->value;
-    const Recipe *middle = recipe_number(store, -128.0f);
-    Recipe *wide = recipe_cast(store, w->value, DT_F32);
-    wide = recipe_add(store, wide, middle);
+    Recipe *wide = recipe_cast(store, w, DT_F32);
+    wide = recipe_add(store, wide, add);
     return recipe_cast(store, wide, DT_I8);
 }
 
@@ -103,6 +100,15 @@ static Recipe *in_halves(Store *store, const Recipe *w)
     return recipe_bits(store, sum, DT_I8, 1, bytes);
 }
 
+/* The bytes in the places that they have in such halves, each by itself. */
+static Recipe *in_half_places(Store *store, const Recipe *w)
+{
+    static const int turn[5] = { 0, 4, 1, 3, 2 };
+    const int64_t cut[5] = { recipe_count(w) / 16, 2, 2, 2, 2 };
+    const Recipe *pairs = recipe_reshape(store, w, 5, cut);
+    return recipe_transpose(store, pairs, turn);
+}
+
 /* The weights [groups][OC][IC][rows][columns]. */
 static Recipe *weight_images(const Packing *packing)
 {
@@ -144,10 +150,13 @@ static Recipe *packed_blocks(const Packing *packing)
 
 Recipe *packing_blocks(const Packing *packing)
 {
+    Store *store = packing->lower->store;
     Recipe *blocks = packed_blocks(packing);
-    if (packing->params->wide)
-        return in_halves(packing->lower->store, blocks);
-    return blocks;
+    if (!packing->params->wide)
+        return blocks;
+    if (packing->bits < 8)
+        return in_half_places(store, blocks);
+    return in_halves(store, blocks);
 }
 
 /* [channels][1][taps...] -> [channels][columns][rows, filled up]. */

@@ -7,21 +7,34 @@
 #include "kernels/qpacked.h"
 #include "ops/lower.h"
 
-struct ByteOperands; /* ops/qpacked.h */
+/* The operands of a product; NULL: it has none. */
+typedef struct ByteOperands {
+    Tensor *y, *x, *w;
+    Tensor *zx, *zw; /* zero points */
+    Tensor *sx, *sw; /* scales */
+    Tensor *sy, *zy; /* those of y */
+    Tensor *bias;    /* int32 */
+    Tensor *add;     /* float, added to a float result */
+} ByteOperands;
 
 /* A product of bytes whose weights are packed. */
 typedef struct Packing {
     Lower *lower;
-    const struct ByteOperands *q;
+    const ByteOperands *q;
     inlay_qpacked_params *params;
-    const Recipe *w; /* as signed bytes: [groups * OC][IC][taps...] */
-    int64_t groups;  /* of the channels of y ... */
-    int64_t each;    /* ... which has so many, filled up to fours: */
+    const Recipe *
+        w; /* less what is taken off, as signed bytes: [groups * OC][IC][taps...] */
+    int32_t
+        off; /* that is taken off all weights; their zero points are less by it */
+    bool zeros_off; /* the zero point of each channel is taken off instead */
+    int bits;       /* that a weight is stored in */
+    int64_t groups; /* of the channels of y ... */
+    int64_t each;   /* ... which has so many, filled up to fours: */
     int64_t padded;
 } Packing;
 
-/* Weights as bytes with a sign: those without one less 128. */
-Recipe *packing_bytes(Store *store, const Tensor *w);
+/* Weights and what is added to each of them, as bytes with a sign. */
+Recipe *packing_bytes(Store *store, const Recipe *w, const Recipe *add);
 int64_t packing_channels(const Packing *packing);
 /* The weights [channels][K]. */
 Recipe *packing_matrix(const Packing *packing);

@@ -6,6 +6,7 @@
 #include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/qnarrow.h"
 #include "ops/qpacked.h"
 #include "ops/qplaces.h"
 #include "ops/typed.h"
@@ -209,7 +210,7 @@ static void set_product_rows(Step *step, const inlay_qpacked_params *params)
     x->pixels = (PixelRule){
         .stride = 1,
         .extent = 1,
-        .tile = INLAY_QPIXELS,
+        .tile = qnarrow_by_pixel(step) ? INLAY_QPIXELS : 0,
     };
     step->units = params->oh;
 }
@@ -250,11 +251,12 @@ static void lower_product(Lower *lower, Node *node, const QuantPlaces *places)
     const Product product = product_of(node, places);
     check_counts(node, places, &product);
     quant_check_bytes(node, places->a);
-    quant_check_bytes(node, places->b);
+    quant_check_weights(node, places->b);
     const inlay_qmatmul_params params = product_params(node, places, &product);
     if (!tensor_count(node->out[0]) ||
         lower_product_packed(lower, node, places, &product))
         return;
+    quant_check_bytes(node, places->b);
     Tensor *q[QUANT_OTHERS];
     quant_others(lower, node, places, q);
     Step *step = lower_step(lower, "qmatmul", &params);

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "ops/families.h"
 #include "ops/qlayout.h"
+#include "ops/qnarrow.h"
 
 static bool is_constant(const Tensor *tensor)
 {
@@ -86,6 +87,43 @@ static float scale_of(Lower *lower, const Tensor *tensor)
 static bool is_signed(const Tensor *tensor)
 {
     return tensor->dtype == DT_I8;
+}
+
+/* What is taken off weights, so that bytes with a sign hold them: of fewer bits their zero points,
+ * all of them where they are stored as bytes. */
+static void set_off(Packing *packing)
+{
+    const ByteOperands *q = packing->q;
+    const bool narrow = dtype_bits(q->w->dtype) < 8;
+    packing->zeros_off = narrow && packing->bits == 8 && !is_single(q->zw);
+    packing->off = qnarrow_off(q->w->dtype);
+    if (narrow && is_single(q->zw))
+        packing->off = number_of(packing->lower, q->zw);
+}
+
+/* Zero points of the channels, less than 0, of weights [channels]... */
+static Recipe *negative_zeros(const Packing *packing)
+{
+    Store *store = packing->lower->store;
+    const ByteOperands *q = packing->q;
+    int64_t dims[MAX_RANK] = { tensor_count(q->zw), 1, 1, 1, 1, 1, 1, 1 };
+    const Recipe *minus = recipe_number(store, -1.0f);
+    Recipe *each = recipe_cast(store, q->zw->value, DT_F32);
+    each = recipe_mul(store, each, minus);
+    return recipe_reshape(store, each, recipe_rank(q->w->value), dims);
+}
+
+/* The weights as bytes with a sign. */
+static Recipe *signed_bytes(const Packing *packing)
+{
+    Store *store = packing->lower->store;
+    const Recipe *w = packing->q->w->value;
+    if (packing->zeros_off)
+        return packing_bytes(store, w, negative_zeros(packing));
+    if (packing->off)
+        return packing_bytes(store, w,
+                             recipe_number(store, -(float)packing->off));
+    return recipe_cast(store, w, DT_I8);
 }
 
 /* ---- sums ---- */
@@ -221,12 +259,13 @@ static int32_t *weight_zeros(const Packing *packing)
     Lower *lower = packing->lower;
     const Tensor *given = packing->q->zw;
     const int64_t channels = packing_channels(packing);
-    const int32_t off = is_signed(packing->q->w) ? 0 : 128;
+    const int32_t off = packing->off;
     const int32_t *value = values_of(lower, given, DT_I32);
     int32_t *zeros = NEW_ARRAY(lower->arena, int32_t, channels);
     for (int64_t i = 0; i < channels; i++) {
         const int64_t at = is_single(given) ? 0 : i;
-        zeros[i] = (value ? value[at] : 0) - off;
+        if (!packing->zeros_off)
+            zeros[i] = (value ? value[at] : 0) - off;
     }
     return zeros;
 }
@@ -381,7 +420,8 @@ static Folded fold_zeros(Packing *packing)
     const int32_t *given = values_of(lower, q->bias, DT_I32);
     int32_t *zeros = weight_zeros(packing);
     ChannelBytes *bytes = channel_bytes(packing);
-    recenter(packing, zeros, bytes);
+    if (packing->bits == 8)
+        recenter(packing, zeros, bytes);
     Folded folded = {
         .bias = NEW_ARRAY(lower->arena, int32_t, channels),
         .sums = NEW_ARRAY(lower->arena, int32_t, channels),
@@ -419,15 +459,32 @@ static void add_operands(const Packing *packing, Step *step,
     step_in(step, q->add);
 }
 
-static Step *begin(const Packing *packing, const char *kernel, Recipe *packed)
+/* The step with its weights, by the second kernel where these have fewer bits than bytes. */
+static Step *begin(const Packing *packing, const char *of_bytes,
+                   const char *of_fewer, Recipe *packed)
 {
     Lower *lower = packing->lower;
-    Step *step = lower_step(lower, kernel, packing->params);
+    Step *step;
+    if (packing->bits == 8) {
+        step = lower_step(lower, of_bytes, packing->params);
+    } else {
+        const inlay_qnarrow_params narrow = qnarrow_params(packing);
+        step = lower_step(lower, of_fewer, &narrow);
+        packed = qnarrow_packed(packing, packed);
+    }
     Tensor *weights = lower_constant(lower, packed);
     step_out(step, packing->q->y);
     step_in(step, packing->q->x);
     step_in(step, weights);
     return step;
+}
+
+/* Scratch of so many bytes; behind it that of weights of fewer bits. */
+static void end(const Packing *packing, Step *step, int64_t scratch)
+{
+    step_scratch(packing->lower, step, scratch);
+    if (packing->bits < 8)
+        qnarrow_panel(packing->lower, step);
 }
 
 /* Are columns of pixels laid side by side? Weights have no zero points, and windows are small. */
@@ -471,9 +528,9 @@ static Step *lower_depthwise(Packing *packing)
     else
         params->gather = columns_apart(lower, params);
     Recipe *packed = packing_depthwise(packing);
-    Step *step = begin(packing, "qdwconv_packed", packed);
+    Step *step = begin(packing, "qdwconv_packed", "qdwconv_narrow", packed);
     add_operands(packing, step, &folded, scale);
-    step_scratch(lower, step, column_bytes(params));
+    end(packing, step, column_bytes(params));
     return step;
 }
 
@@ -492,6 +549,19 @@ static int64_t scratch_bytes(const inlay_qpacked_params *params)
     return i64_mul(packing_window(params), inlay_qpacked_windows(params));
 }
 
+/* How many bits a weight keeps; the report tells of those that get more than the file has. */
+static int kept_bits(Lower *lower, const Tensor *w)
+{
+    Graph *root = graph_root(lower->graph);
+    const int bits = dtype_bits(w->dtype);
+    if (bits == 8 || lower->narrow_bytes)
+        return bits;
+    const int64_t more = tensor_count(w) - tensor_bytes(w);
+    root->widened++;
+    root->widened_bytes = i64_add(root->widened_bytes, more);
+    return 8;
+}
+
 static Step *lower_conv_packed(Packing *packing)
 {
     inlay_qpacked_params *params = packing->params;
@@ -501,9 +571,9 @@ static Step *lower_conv_packed(Packing *packing)
                                      packing->lower->for_speed);
     Tensor *scale = factors(packing);
     Recipe *packed = packing_blocks(packing);
-    Step *step = begin(packing, "qconv_packed", packed);
+    Step *step = begin(packing, "qconv_packed", "qconv_narrow", packed);
     add_operands(packing, step, &folded, scale);
-    step_scratch(packing->lower, step, scratch_bytes(params));
+    end(packing, step, scratch_bytes(params));
     return step;
 }
 
@@ -514,11 +584,13 @@ Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
         .lower = lower,
         .q = q,
         .params = params,
-        .w = packing_bytes(lower->store, q->w),
+        .bits = kept_bits(lower, q->w),
         .groups = params->groups,
         .each = params->oc,
         .padded = inlay_up4(params->oc),
     };
+    set_off(&packing);
+    packing.w = signed_bytes(&packing);
     set_numbers(lower, node, q, params);
     if (params->groups <= 1 || params->ic != 1 || params->oc != 1)
         return lower_conv_packed(&packing);

@@ -4,18 +4,7 @@
 #ifndef INLAY_OPS_QPACKED_H
 #define INLAY_OPS_QPACKED_H
 
-#include "kernels/qpacked.h"
-#include "ops/lower.h"
-
-/* The operands of a product; NULL: it has none. */
-typedef struct ByteOperands {
-    Tensor *y, *x, *w;
-    Tensor *zx, *zw; /* zero points */
-    Tensor *sx, *sw; /* scales */
-    Tensor *sy, *zy; /* those of y */
-    Tensor *bias;    /* int32 */
-    Tensor *add;     /* float, added to a float result */
-} ByteOperands;
+#include "ops/qlayout.h"
 
 /* Attributes `lo` and `hi` of a node whose result is of 8 bits: the bounds of its bytes, all of the
  * type where they are left out. */

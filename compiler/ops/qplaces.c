@@ -65,6 +65,13 @@ void quant_check_bytes(const Node *node, int place)
                   "input %d is of type %s", place, dtype_name(type));
 }
 
+void quant_check_weights(const Node *node, int place)
+{
+    const Tensor *weights = node->in[place];
+    if (!weights->value || !(DTYPE_BIT(weights->dtype) & T_PACKED))
+        quant_check_bytes(node, place);
+}
+
 int32_t quant_out_kind(const Node *node, DType type)
 {
     if (type == DT_I32)

@@ -36,6 +36,8 @@ int32_t quant_count(const Node *node, int place);
 int32_t quant_signs(const Tensor *a, const Tensor *b);
 /* Input `place` is int8 or uint8, or the node is refused. */
 void quant_check_bytes(const Node *node, int place);
+/* The same; of fewer bits where they are constant. */
+void quant_check_weights(const Node *node, int place);
 /* The kernels' number for results of this type (INLAY_QOUT_*). */
 int32_t quant_out_kind(const Node *node, DType type);
 

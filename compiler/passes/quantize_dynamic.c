@@ -142,7 +142,6 @@ static bool find_factors(const Node *sums, Product *product)
     product->x.zero = node_in(sums, 2);
     product->w.bytes = sums->in[1];
     product->w.zero = node_in(sums, 3);
-    product->w.packed = 0;
     const Tensor *x = product->x.bytes;
     const Tensor *w = product->w.bytes;
     if (!is_bytes(x) || !is_bytes(w) || x->value || !w->value)

@@ -25,7 +25,9 @@ bool product_find(const Build *build, int axis, Product *product)
     const Node *source = quanta_source(node->in[0]);
     x->scale = source->in[1];
     x->zero = node_in(source, 2);
-    return weights_of(build->graph, node->in[1], axis, &product->w);
+    if (!weights_of(build->graph, node->in[1], axis, &product->w))
+        return false;
+    return !weights_are_packed(&product->w) || !x->bytes->value;
 }
 
 void product_operands(const Build *build, Product *product)
@@ -78,21 +80,9 @@ bool product_bias(const Build *build, Product *product, Tensor *bias, int64_t n)
     return steps != NULL;
 }
 
-/* The report tells of weights that are wider than in the file. */
-static void count_widened(const Build *build, const Weights *weights)
-{
-    Graph *root = graph_root(build->graph);
-    if (!weights->packed)
-        return;
-    const int64_t more = tensor_bytes(weights->bytes) - weights->packed;
-    root->widened++;
-    root->widened_bytes = i64_add(root->widened_bytes, more);
-}
-
 static Node *insert_product(const Build *build, const char *domain,
                             const char *op, const Product *product, Shape shape)
 {
-    count_widened(build, &product->w);
     return quanta_insert(build->graph, build->end, domain, op, product->n_in,
                          product->in, build->end->out[0]->dtype, shape);
 }
@@ -218,6 +208,8 @@ Tensor *build_product(Build *build)
         return product_rows(build, &product, build->bias);
     }
     if (!build->q || build->bias || !product_fits(a->dim[a->rank - 1]))
+        return NULL;
+    if (weights_are_packed(&product.w))
         return NULL;
     product_operands(build, &product);
     const Shape shape = build->end->out[0]->shape;

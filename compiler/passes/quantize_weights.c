@@ -60,52 +60,27 @@ static bool scales_along(const Node *source, int axis)
     return along == -1 || along == axis;
 }
 
-/* Numbers with their zero points taken off: one for all, or one for each place of an axis. NULL:
- * there are others. */
-static Recipe *without_zeros(Graph *graph, const Recipe *numbers,
-                             const Tensor *zero, int axis)
+bool weights_are_packed(const Weights *weights)
 {
-    Store *store = graph->store;
-    const int64_t *dims = recipe_dims(numbers);
-    const int rank = recipe_rank(numbers);
-    int64_t count;
-    const double *v = tensor_doubles(graph, zero, &count);
-    if (!v)
-        return NULL;
-    if (count != 1 && count != dims[axis])
-        return NULL;
-    float *less = NEW_ARRAY(graph->arena, float, (size_t)count);
-    for (int64_t i = 0; i < count; i++)
-        less[i] = -(float)v[i];
-    Recipe *off = recipe_number(store, *less);
-    if (count > 1)
-        off = recipe_along(store, rank, axis, count, less);
-    Recipe *floats = recipe_cast(store, numbers, DT_F32);
-    return recipe_add(store, floats, off);
+    return (DTYPE_BIT(weights->bytes->dtype) & T_PACKED) != 0;
 }
 
-/* Constants of four or two bits as int8 without zero points, which fit it. */
-static bool widen(Graph *graph, int axis, Weights *weights)
-{
-    Recipe *wide = weights->bytes->value;
-    if (!quanta_is_zero(graph, weights->zero))
-        wide = without_zeros(graph, wide, weights->zero, axis);
-    if (!wide)
-        return false;
-    wide = recipe_cast(graph->store, wide, DT_I8);
-    weights->packed = tensor_bytes(weights->bytes);
-    weights->bytes = graph_add_constant(graph, NULL, wide);
-    weights->zero = NULL;
-    return true;
-}
-
-/* Bytes, or constants that become such: where flash is the smaller worry. */
-static bool are_bytes(Graph *graph, const Tensor *tensor)
+/* Bytes, or constants of fewer bits. */
+static bool are_bytes(const Tensor *tensor)
 {
     const uint64_t type = DTYPE_BIT(tensor->dtype);
     if (type & T_PACKED)
-        return tensor->value && graph_root(graph)->buys_time;
+        return tensor->value != NULL;
     return type & T_Q8;
+}
+
+/* One zero point, or one for each place of the axis. */
+static bool zeros_fit(const Tensor *bytes, const Tensor *zero, int axis)
+{
+    if (!zero)
+        return true;
+    const int64_t count = tensor_count(zero);
+    return zero->value && (count == 1 || count == bytes->shape.dim[axis]);
 }
 
 bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights)
@@ -113,7 +88,7 @@ bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights)
     const int64_t *perm;
     const Tensor *before = before_turn(tensor, &perm);
     const Node *source = quanta_source(before);
-    if (!source || !are_bytes(graph, source->in[0]))
+    if (!source || !are_bytes(source->in[0]))
         return false;
     Tensor *bytes = source->in[0];
     Tensor *scale = source->in[1];
@@ -127,10 +102,7 @@ bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights)
     weights->bytes = bytes;
     weights->scale = scale;
     weights->zero = zero;
-    weights->packed = 0;
-    if (DTYPE_BIT(bytes->dtype) & T_PACKED)
-        return widen(graph, axis, weights);
-    return true;
+    return !weights_are_packed(weights) || zeros_fit(bytes, zero, axis);
 }
 
 void weights_turn(Graph *graph, int rows, Weights *weights)

@@ -5,12 +5,13 @@
 
 #include "ir/graph.h"
 
-/* Bytes with one scale for all, or one for each place of an axis. */
+/* Bytes, or constants of fewer bits, with one scale for all, or one for each place of an axis. */
 typedef struct Weights {
     Tensor *bytes, *scale, *zero; /* zero NULL: 0 */
-    int64_t packed; /* bytes that the file has of them; 0: as many */
 } Weights;
 
+/* Are they of fewer bits? Then they are constant, and of an operator that takes them so. */
+bool weights_are_packed(const Weights *weights);
 /* The factor that tensor is, its scales along `axis` if there are several; false: it has others. */
 bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights);
 /* A constant matrix with the axis `rows` of results first. */

@@ -66,7 +66,6 @@ void rewrite_graph(Compile *compile)
     int count;
     const PassRow *pass = pass_rows(&count);
     const char *const *without = rewrite_without(compile);
-    compile->graph->buys_time = rewrite_buys_time(compile->options);
     settle_inputs(compile);
     preprocess_inputs(compile);
     for (; count--; pass++) {

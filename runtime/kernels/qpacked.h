@@ -8,26 +8,22 @@
 
 typedef struct inlay_qpacked_params {
 #include "kernels/window_fields.inc.h"
-    int32_t groups;
-    int32_t ic;    /* channels of x in a group */
-    int32_t oc;    /* channels of y in a group */
-    int32_t width; /* channels of a block of packed weights: 16 or 4 */
-    int32_t flip;  /* a byte of x is (byte ^ flip) - minus */
-    int32_t minus;
-    int32_t zero; /* zero point of x as such a number, where it is no operand */
-    int32_t zw;   /* zero point of the weights, where it is no operand */
-    int32_t out;  /* INLAY_QOUT_... */
-    int32_t zy;   /* zero point of y */
-    int32_t lo;   /* its least and largest number */
-    int32_t hi;
-    int32_t scales; /* 1, or one for each channel */
-    /* pixels that scratch holds the windows of; 0: there is none */
-    int32_t gather;
-    /* weights are packed as halves, and scratch holds so many widened windows instead, each in the
-     * room of two; 0: they are not */
-    int32_t wide;
-    int32_t deep; /* 1: weights are packed in sixteens of the whole window */
+#include "kernels/qpacked_fields.inc.h"
 } inlay_qpacked_params;
+
+/* Those of weights of fewer bits, which begin as those of bytes do: qnarrow.h. */
+typedef struct inlay_qnarrow_params {
+#include "kernels/window_fields.inc.h"
+#include "kernels/qpacked_fields.inc.h"
+    int32_t bits;   /* of a weight: 4 or 2 */
+    int32_t middle; /* the number that stands for 0 */
+    int32_t panel;  /* channels of a panel; 0: all of all groups */
+} inlay_qnarrow_params;
+
+enum {
+    INLAY_QPANEL = 11,          /* the operand that is the panel */
+    INLAY_QNARROW_ELEMENTS = 16 /* weights come in multiples of this */
+};
 
 /* Where a depthwise convolution takes numbers apart: words of a row of those that `gather` columns
  * of y ask for, and bytes of scratch, with the weights, for four channels. */

@@ -72,15 +72,16 @@ class Island:
         return self.node('DequantizeLinear', self.const(kind, dims, form, values), *by, **attrs)
 
     def few_bits(self, kind, *dims, zeros=(0,), channel=None):
-        """The same of four bits."""
-        bits = [self.r.randint(0, 15) for _ in range(math.prod(dims))]
+        """The same of four or two bits."""
+        bits = int(kind[-1])
+        most = (1 << bits) - 1
         n = 1 if channel is None else dims[channel]
         sizes = [] if channel is None else [n]
-        self.opset = 21
-        zero = onnx.pack_bits([zeros[i % len(zeros)] & 15 for i in range(n)], 4)
+        self.opset = max(self.opset, 21 if bits == 4 else 25)
+        packed = onnx.pack_bits([self.r.randint(0, most) for _ in range(math.prod(dims))], bits)
+        zero = onnx.pack_bits([zeros[i % len(zeros)] & most for i in range(n)], bits)
         names = [self.name('c'), self.const(F, sizes, 'f', [self.r.uniform(.02, .04) for _ in range(n)]), self.name('c')]
-        self.weights += [onnx.make_tensor(names[0], onnx.CODES[kind], dims, onnx.pack_bits(bits, 4)),
-                         onnx.make_tensor(names[2], onnx.CODES[kind], sizes, zero)]
+        self.weights += [onnx.make_tensor(names[0], onnx.CODES[kind], dims, packed), onnx.make_tensor(names[2], onnx.CODES[kind], sizes, zero)]
         return self.node('DequantizeLinear', *names, **({} if channel is None else {'axis': channel}))
 
     def floats(self, *dims, low=-1.0, high=1.0):
@@ -352,6 +353,31 @@ def weights_of_four_bits(m):
     return IMAGE, m.q(m.node('Gemm', m.node('Reshape', y, m.ints(-1, 8)), w, m.floats(5), transB=1), .5)
 
 
+def weights_of_two_bits(m):
+    """Several images; channels in odd numbers, and each by itself."""
+    y = m.q(m.node('Conv', m.q('x'), m.few_bits('int2', 7, 2, 3, 2, zeros=[-1], channel=0), m.floats(7), strides=[2, 1]), .03)
+    y = m.q(m.node('Conv', y, m.few_bits('uint2', 7, 1, 2, 2, zeros=[3, 1], channel=0), m.floats(7), group=7, pads=[1, 0, 0, 1]), .03)
+    w = m.few_bits('uint2', 7, 5, zeros=[2])
+    return [3, 2, 7, 6], m.q(m.node('MatMul', m.node('Transpose', y, perm=[0, 2, 3, 1]), w), .02)
+
+
+def panels_of_few_bits(m):
+    """Weights of which some channels at a time become bytes: of all rows of several images."""
+    y = m.q(m.node('Conv', m.q('x'), m.few_bits('int4', 37, 12, 3, 3, channel=0), m.floats(37), pads=[1] * 4), .3)
+    return [2, 12, 9, 7], m.q(m.node('Conv', y, m.few_bits('uint4', 54, 37, 1, 1, zeros=[9]), m.floats(54)), .9)
+
+
+def lines_of_few_bits(m):
+    """The same of matrices: lines by themselves."""
+    y = m.node('Gemm', m.q('x'), m.few_bits('uint4', 253, 19, zeros=[8, 3], channel=1), m.floats(19))
+    return [3, 253], m.q(m.node('MatMul', m.q(y, .1), m.few_bits('int4', 19, 31, channel=1)), .2)
+
+
+def groups_of_few_bits(m):
+    y = m.node('Conv', m.q('x'), m.few_bits('int4', 42, 18, 3, 3, zeros=[1, -3], channel=0), group=3, strides=[2, 2])
+    return [1, 54, 7, 9], m.q(m.node('Relu', y), .2)
+
+
 def float_results(m):
     """Products that are not quantized: integers all the same."""
     x = m.q('x')
@@ -393,7 +419,7 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (other_types, ('ConvTranspose', 'LpPool'))]
@@ -403,8 +429,9 @@ FLOAT = re.compile('_f32|^deconv_')
 NO_TABLES = (conv_relu, conv_clip, conv_bounds, signs)
 # Kernels that take images as a whole, where others go row by row.
 WHOLE = {whole_pool: 'qavgpool', permuted: 'gather'}
-# Where flash is the larger worry, weights of four bits stay as they are, and their products are floats.
-FLAGS = {weights_of_four_bits: ['--optimize=speed']}
+# Weights of few bits stay so, but where flash is the smaller worry; how many there are, and bytes that they are more then.
+FEW_BITS = {weights_of_four_bits: (5, 219), weights_of_two_bits: (3, 110), groups_of_few_bits: (1, 3402),
+            panels_of_few_bits: (2, 2997), lines_of_few_bits: (2, 2697)}
 
 
 def answer(inlay, work, model, x, *flags):
@@ -428,10 +455,26 @@ def steps_of(inlay, work, model, flags):
     return steps
 
 
-def says_widened(inlay, model, flags):
-    """Does the report say that five constants are wider than in the file, and by how much?"""
+def widened(inlay, model, flags):
+    """How many constants are wider than in the file, and by how much, as the report says."""
     _, text = host.run([inlay, 'analyze', model, *flags])
-    return re.search(r'^ +5 of fewer than 8 bits are bytes for the products of integers: 219 more$', text, re.M)
+    found = re.search(r'^ +(\d+) of fewer than 8 bits are bytes for the products of integers: (\d+) more$', text, re.M)
+    return found and tuple(map(int, found.groups()))
+
+
+def check_few_bits(inlay, work, model, x, got, case):
+    """Weights are as narrow as in the file, and results those of weights that are not, in each layout, in any order."""
+    steps = steps_of(inlay, work, model, [])
+    assert sum(s['kernel'].endswith('_narrow') for s in steps) == FEW_BITS[case][0], 'weights are stored as bytes'
+    stored = host.manifest(os.path.join(work, 'made'), 'm')['weights']['size']
+    assert widened(inlay, model, []) is None, 'the report says that weights are wider'
+    assert widened(inlay, model, ['--optimize=speed']) == FEW_BITS[case], 'speed: %s' % (widened(inlay, model, ['--optimize=speed']),)
+    for flags in (['--optimize=speed'], ['--weights-type=float32'], ['--plan=simple'], ['--plan=order'], ['--code-weights'], ['--threads=2'],
+                  *(['--target=%s' % target] for target in ('portable', 'cortex-m0', 'cortex-m4', 'cortex-m55', 'x86-64', 'aarch64', 'rv32'))):
+        assert answer(inlay, work, model, x, *flags) == got, 'other results with %s' % flags[0]
+    steps_of(inlay, work, model, ['--optimize=speed'])
+    wide = host.manifest(os.path.join(work, 'made'), 'm')['weights']['size']
+    assert wide - stored > .85 * FEW_BITS[case][1], '%d bytes of weights, %d as bytes' % (stored, wide)
 
 
 def floats_of(steps):
@@ -451,8 +494,7 @@ def check(inlay, case, floats, kind, seed):
             f.write(m.model(dims, y))
         with open(x, 'wb') as f:
             f.write(onnx.make_tensor('x', F, dims, struct.pack('<%df' % count, *(m.r.uniform(-5, 5) for _ in range(count)))))
-        flags = FLAGS.get(case, [])
-        got, want = answer(inlay, work, model, x, *flags), answer(inlay, work, model, x, '--without=quantize')
+        got, want = answer(inlay, work, model, x), answer(inlay, work, model, x, '--without=quantize')
         assert len(got) == len(want) and len(set(want)) > 2, 'the model says nothing'
         levels = sorted(set(want))
         step = min(b - a for a, b in zip(levels, levels[1:]))
@@ -460,14 +502,13 @@ def check(inlay, case, floats, kind, seed):
         assert far < 1.01 * step, 'differs by %.2f steps' % (far / step)
         off = sum(abs(a - b) > step / 2 for a, b in zip(got, want))
         assert off * 50 <= len(got), '%d of %d numbers are one step away' % (off, len(got))
-        steps = steps_of(inlay, work, model, flags)
+        steps = steps_of(inlay, work, model, [])
         assert floats_of(steps) == set(floats), 'float: %s' % floats_of(steps)
         assert not any(s['kernel'] == WHOLE.get(case) for s in steps), 'the image stays whole'
         assert case is not paddings or not any(s['op'] == 'Pad' for s in steps), 'a padding is a step'
         assert case is not scores or all(s['units'] > 1 for s in steps if s['kernel'] == 'qmatmul'), 'scores stay whole'
-        if case is weights_of_four_bits:
-            assert says_widened(inlay, model, flags), 'the report says nothing'
-            assert not says_widened(inlay, model, []), 'weights are wider than in the file'
+        if case in FEW_BITS:
+            check_few_bits(inlay, work, model, x, got, case)
         assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip, or codes of the other sign, are a step'
 
 

@@ -7,7 +7,7 @@
 #define HAS_LESS
 #include "rules/families.h"
 #endif
-#include "qpacked_net.h"
+#include "qnarrow_net.h"
 
 #ifndef ROUNDS
 #define ROUNDS 1500
@@ -63,8 +63,17 @@ static void run_rows(const inlay_step *s, void *const *base, int32_t rows)
     }
 }
 
-static void run(Net *n)
+static inlay_kernel *kernel_of(const Net *n, const FewBits *narrow)
 {
+    if (narrow)
+        return n->depthwise ? inlay_qdwconv_narrow : inlay_qconv_narrow;
+    return n->depthwise ? inlay_qdwconv_packed : inlay_qconv_packed;
+}
+
+/* narrow NULL: the weights are bytes. */
+static void run_by(Net *n, FewBits *narrow)
+{
+    enum { OPERANDS = INLAY_QPANEL + 1 };
     inlay_qpacked_params *p = &n->p;
     const bool floats = p->out == INLAY_QOUT_F32;
     const bool wide = floats || p->out == INLAY_QOUT_I32;
@@ -73,7 +82,7 @@ static void run(Net *n)
     void *base[] = {
         n->over_y ? n->over_y : n->y.at,
         n->over_x ? n->over_x : n->x.at,
-        n->packed,
+        narrow ? narrow->words.at : (void *)n->packed,
         n->bias,
         p->out == INLAY_QOUT_I32 ? NULL : (void *)n->scale,
         each_zero ? (void *)n->zeros : NULL,
@@ -82,9 +91,10 @@ static void run(Net *n)
         floats ? (void *)&n->sx : NULL,
         floats ? (void *)n->add : NULL,
         n->scratch.at,
+        narrow ? narrow->panel.at : NULL,
     };
-    inlay_ref ref[11];
-    for (int i = 0; i < 11; i++)
+    inlay_ref ref[OPERANDS];
+    for (int i = 0; i < OPERANDS; i++)
         ref[i] = (inlay_ref){ .cap = 1, .pix = 1, .base = base[i] ? i : -1 };
     ref[0].cap = rows;
     ref[0].pix = n->y_pix;
@@ -92,12 +102,19 @@ static void run(Net *n)
     ref[1].cap = n->cap;
     ref[1].pix = n->x_pix;
     ref[1].row = (size_t)(p->iw * n->x_pix);
-    inlay_kernel *kernel =
-        n->depthwise ? inlay_qdwconv_packed : inlay_qconv_packed;
-    const inlay_step s = { kernel, p, ref, rows, n->backward };
+    inlay_step s = { kernel_of(n, narrow), p, ref, rows, n->backward };
     if (each_zero)
         p->zw = 99; /* each channel has its own */
+    if (narrow) {
+        memcpy(&narrow->p, p, sizeof *p);
+        s.params = &narrow->p;
+    }
     run_rows(&s, base, rows);
+}
+
+static void run(Net *n)
+{
+    run_by(n, NULL);
 }
 
 static void check_element(const Net *n, size_t at, int32_t sum, int o)
@@ -150,6 +167,21 @@ static void check_sums(int rounds, bool usual)
     }
 }
 
+static void sums_of_few_bits_are_exact(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS * 2 / 3; i++) {
+        Net n;
+        FewBits narrow;
+        draw_net(&n, rnd(4) == 0);
+        make_narrow(&n, &narrow, rnd(3) ? 4 : 2);
+        run_by(&n, &narrow);
+        check_all(&n);
+        free_narrow(&narrow);
+        free_net(&n);
+    }
+}
+
 static void sums_are_exact(void **state)
 {
     (void)state;
@@ -177,6 +209,16 @@ static void lay_over(Net *n, int off)
     n->over_y = both.at + y_at;
 }
 
+/* A product of each pixel, of one group of numbers without a zero point of its own. */
+static bool is_product(const Net *n)
+{
+    const inlay_qpacked_params *p = &n->p;
+    const bool bytes = p->out == INLAY_QOUT_I8 || p->out == INLAY_QOUT_U8;
+    return !n->depthwise && p->groups == 1 && taps_of(p) == 1 && bytes &&
+           p->ih == p->oh && p->iw == p->ow && p->id == p->od &&
+           p->pd + p->ph + p->pw == 0 && p->oc <= n->x_pix;
+}
+
 /* Is the row two before the windows' first one read no more? */
 static bool may_lie_over(const inlay_qpacked_params *p)
 {
@@ -199,6 +241,56 @@ static void rows_may_lie_over_others(void **state)
         check_all(&n);
         buffer_free(&n.over);
         free_net(&n);
+    }
+}
+
+/* Products of pixels, a row of which lies where x's row two before it was: a call of several rows
+ * makes them one by one. */
+static void rows_of_few_bits_may_lie_over_others(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        Net n;
+        FewBits narrow;
+        do {
+            draw_net(&n, false);
+            if (!is_product(&n))
+                free_net(&n);
+        } while (!is_product(&n));
+        n.y_pix = n.x_pix;
+        lay_over(&n, 0);
+        make_narrow(&n, &narrow, 4);
+        run_by(&n, &narrow);
+        check_all(&n);
+        buffer_free(&n.over);
+        free_narrow(&narrow);
+        free_net(&n);
+    }
+}
+
+/* Counts that end within a word: the numbers, and nothing behind the word's. */
+static void any_count_is_unpacked(void **state)
+{
+    enum { MOST = 80 };
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        inlay_qnarrow_params p = { .bits = rnd(2) ? 4 : 2 };
+        const int n = 1 + (int)rnd(MOST);
+        const int each = 32 / p.bits;
+        const int words = (n + each - 1) / each;
+        uint32_t from[MOST / 8];
+        Buffer to = buffer_of((size_t)(words * each));
+        p.middle = (int32_t)rnd(1u << p.bits);
+        for (int k = 0; k < words; k++)
+            from[k] = rnd(0x10000) << 16 | rnd(0x10000);
+        inlay_qunpack((uint32_t *)(void *)to.at, from, n, &p);
+        for (int k = 0; k < n; k++) {
+            const uint32_t in = from[k / each] >> k % 4 * 8;
+            const int number =
+                (int)(in >> k % each / 4 * p.bits) & ((1 << p.bits) - 1);
+            assert_int_equal((int8_t)to.at[k], number - p.middle);
+        }
+        buffer_free(&to);
     }
 }
 
@@ -235,6 +327,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(usual_depthwise_is_exact),
+        cmocka_unit_test(sums_of_few_bits_are_exact),
+        cmocka_unit_test(rows_of_few_bits_may_lie_over_others),
+        cmocka_unit_test(any_count_is_unpacked),
         cmocka_unit_test(rows_may_lie_over_others),
         cmocka_unit_test(ends_do_not_saturate),
     };
