@@ -2,6 +2,8 @@
 """Several models in one folder: each gives the bits that it gives alone, in one arena of the stated size, one after the other or,
 where that was asked for, by turns; kernels stand once; errors name the model.
 
+Programs are plain C but for the examples, which have vectors.
+
     many.py --inlay INLAY --models MODELS"""
 import argparse
 import json
@@ -90,7 +92,7 @@ def built(work, text, sources, folders, flags=()):
     """What the program writes; or a text that says why there is none."""
     with open(os.path.join(work, 'main.c'), 'w') as f:
         f.write(text)
-    command = ['cc'] + host.STRICT + [host.LEVEL, '-o', 'program', 'main.c'] + sources + ['-I' + os.path.join(f, 'src') for f in folders] + list(flags)
+    command = ['cc'] + host.STRICT + host.PLAIN + [host.LEVEL, '-o', 'program', 'main.c'] + sources + ['-I' + os.path.join(f, 'src') for f in folders] + list(flags)
     status, said = host.run(command + ['-lm'], work)
     if status:
         return said
@@ -220,7 +222,7 @@ def test_exclusive(bench):
         for n in names:
             status, text = bench.call(['prove', os.path.join(out, n + '.json'), bench.model[n]])
             t.ok('%s: the plan of %s is proved' % (out, n), status == 0, text)
-        status, text = host.run(['cc', '-std=c99', '-Wall', '-Wextra', '-Werror', '-o', 'example', out + '/examples/main.c', '-I' + out + '/src'] +
+        status, text = host.run(['cc', '-std=c99', host.LEVEL, '-Wall', '-Wextra', '-Werror', '-o', 'example', out + '/examples/main.c', '-I' + out + '/src'] +
                                 host.sources(os.path.join(bench.work, out)) + ['-lm'], bench.work)
         status, text = host.run(['./example'], bench.work) if status == 0 else (status, text)
         t.ok('%s: its example' % out, status == 0 and text.count('right') == len(names), text)
@@ -304,7 +306,7 @@ def test_build_systems(bench):
                 t.skip('pack: %s, %s' % (tool, form), 'not installed')
                 continue
             shutil.rmtree(os.path.join(bench.work, 'by-' + tool), ignore_errors=True)
-            results = [host.run(c, bench.work) for c in commands]
+            results = [host.run(c, bench.work, env={'CFLAGS': ' '.join([host.LEVEL] + host.PLAIN)}) for c in commands]
             t.ok('pack: %s, %s' % (tool, form), not any(status for status, _ in results), results)
 
 

@@ -87,7 +87,7 @@ class Net:
 
     def program(self):
         own = [os.path.join(self.o.driver, name) for name in ('interleave.c', 'point.h')]
-        flags = ['-std=c11', '-O2', '-Wall', '-Wextra', '-Werror', '-D_GNU_SOURCE', '-I', 'src', '-I', self.o.driver, '-include', own[1]]
+        flags = ['-std=c11', host.LEVEL] + host.PLAIN + ['-Wall', '-Wextra', '-Werror', '-D_GNU_SOURCE', '-I', 'src', '-I', self.o.driver, '-include', own[1]]
         fence = ['-DFENCE'] if self.policy == 'fence' else []
         status, text = host.run(['gcc'] + flags + fence + ['-o', 'interleave', own[0]] + host.sources(self.folder) + ['-lm'], self.folder)
         return self.t.ok('%s: the driver compiles' % self.label, status == 0, text)
@@ -135,7 +135,7 @@ def check_warnings(t, o, work, path):
             if not shutil.which(cc):
                 continue
             for hook in ([], ['-DM_ON_STEP=hook']):
-                status, text = host.run([cc] + host.STRICT + hook + ['-c', 'src/m.c', '-o', 'm.o'], net.folder)
+                status, text = host.run([cc] + host.STRICT + [host.LEVEL] + host.PLAIN + hook + ['-c', 'src/m.c', '-o', 'm.o'], net.folder)
                 t.ok('%s: %s %s' % (net.label, cc, ' '.join(hook)), status == 0, text)
 
 

@@ -15,6 +15,8 @@ STRICT = ['-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshado
 # For C that is there to be right, not quick: half of -O1's time to compile. -O0 takes gcc four times as long, since tiles are
 # inlined at every level.
 LEVEL = '-Og'
+# Without vectors, for what is not about kernels: a third of the time. Floats may have other last bits than with them.
+PLAIN = ['-DINLAY_VL=1', '-DINLAY_QL=1']
 # What they find ends the program. AddressSanitizer sees null pointers and what lies beyond an object by itself; UBSan's
 # checks of the same double the time that a tile takes to compile, and so do variables for the debugger beside lines. Sums of
 # pointers, which double it once more, are left to clang (trial.sanitizing). These programs run for less time than they
