@@ -105,20 +105,28 @@ def places(core):
     return found
 
 
-def build(core, work, out, level='-O2', flags=(), warnings=True):
+def model_code(core, work, out, command, made):
+    """Objects of the sources in out/src; `made` has those of other images by the same command, which names none of case.h."""
+    key = (out, tuple(word for word in command if not word.startswith('-DCASE_')))
+    if made is None or key not in made:
+        objects = []
+        for k, source in enumerate(host.sources(out)):
+            objects.append(source if source.endswith('.o') else os.path.join(work, 'model%d.o' % k))
+            if objects[-1] != source:
+                must(command + ['-c', '-o', objects[-1], source], work)
+        if made is None:
+            return objects
+        made[key] = objects
+    return made[key]
+
+
+def build(core, work, out, level='-O2', flags=(), warnings=True, made=None):
     """work/app.elf of the sources in out/src and of case.h in work. Returns the size of its sections: (text, data, bss)."""
     own = [os.path.join(HERE, f) for f in ('main.c', 'start.c', 'start_arm.c' if 'arm' in core.compiler else 'start_riscv.c')]
     compiler = core.compiler + 'gcc'
     common = core.flags + [level, '-ffp-contract=off', '-ffunction-sections', '-fdata-sections', '-I', '.', '-I', HERE, '-I', os.path.join(out, 'src')] + list(flags)
+    objects = model_code(core, work, out, [compiler] + common + (host.STRICT if warnings else ['-std=c99']), made)
     common += ['-D%s=%s' % p for p in places(core)]
-    sources = host.sources(out)
-    objects = []
-    for k, source in enumerate(sources):
-        if source.endswith('.o'):
-            objects.append(source)
-            continue
-        objects.append('model%d.o' % k)
-        must([compiler] + common + (host.STRICT if warnings else ['-std=c99']) + ['-c', '-o', objects[-1], source], work)
     stack = min(STACK, 1 << core.ram[1] - 3)
     link = ['-nostartfiles', '-Wl,--gc-sections', '-Wl,--defsym=STACK_SIZE=%d' % stack, '-T', os.path.join(HERE, 'link.ld'), '-o', 'app.elf', '-lm']
     link += ['-Wl,--defsym=%s=%s' % p for p in places(core)]
@@ -189,6 +197,6 @@ def on_host(work, name, man, inputs, out, flags):
     host.write_main(work, [(name, man, inputs)])
     if man['weights'].get('form') == 'stream' and man['weights']['size']:
         shutil.copy(os.path.join(out, name + '.blob'), work)
-    must(['gcc', '-std=c99', '-O2'] + flags + ['-I', os.path.join(out, 'src'), '-o', 'host', 'main.c'] + host.sources(out) + ['-lm'], work)
+    must(['gcc', '-std=c99', host.LEVEL] + flags + ['-I', os.path.join(out, 'src'), '-o', 'host', 'main.c'] + host.sources(out) + ['-lm'], work)
     must(['./host'], work)
     return host.results(work, name, man)

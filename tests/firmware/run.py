@@ -44,19 +44,28 @@ def compare_host(t, label, core, work, net, got):
 
 class Net:
     """A model's C for one target, and the host's answers to it."""
-    def __init__(self, inlay, folder, name, work, target, options=()):
+    def __init__(self, inlay, folder, name, work, target, options=(), answers=None):
         self.data, self.want = host.test_data(folder)
         self.inputs = [tensor for _, tensor in self.data]
         self.name, self.work, self.out = name, work, os.path.join(work, 'out')
         model = host.model_of(folder)
         status, self.text = host.run([inlay, 'compile', model, '-o', self.out, '--name', name, '--target', target] + list(options) + host.shape_flags(model, self.data))
         self.good = status == 0
-        self.answers = {}
+        self.answers, self.made = {} if answers is None else answers, {}
         if self.good:
             self.man = host.manifest(self.out, name)
 
+    def code(self):
+        """All that is the model's own; what is beside it is the runtime's."""
+        texts = []
+        for path in sorted(glob.glob(os.path.join(self.out, 'src', self.name + '*'))):
+            with open(path, 'rb') as f:
+                texts.append(f.read())
+        return b''.join(texts)
+
     def on_host(self, flags):
-        key = tuple(flags)
+        """The same for all targets that have the same code."""
+        key = (self.code(), tuple(flags))
         if key not in self.answers:
             folder = os.path.join(self.work, 'host%d' % len(self.answers))
             os.mkdir(folder)
@@ -70,7 +79,7 @@ def run_core(t, core, net, level, o):
     os.mkdir(work)
     image.write_case(work, net.name, net.man, net.inputs, net.out)
     try:
-        text, data, bss = image.build(core, work, net.out, level)
+        text, data, bss = image.build(core, work, net.out, level, made=net.made)
         got = image.run(core, work, net.man)
     except image.Failed as e:
         if 'overflowed by' in str(e):
@@ -97,7 +106,7 @@ def run_fault(t, core, net):
     work = os.path.join(net.work, core.name + '-fault')
     os.mkdir(work)
     image.write_case(work, net.name, net.man, net.inputs, net.out)
-    image.build(core, work, net.out, '-O2', ['-DCASE_WRITES_WEIGHTS=case_in0'])
+    image.build(core, work, net.out, '-O2', ['-DCASE_WRITES_WEIGHTS=case_in0'], made=net.made)
     status, text = image.emulate(core, work)
     if 'protected' in text:
         t.ok(core.name + ': a store into constants faults', status == 97 and 'written' not in text, text)
@@ -141,20 +150,22 @@ def model_folders(folders):
 
 def run_model(t, folder, work, ready, o, first):
     name = re.sub(r'\W', '_', os.path.basename(folder))
-    nets = {}
+    nets, answers, macs = {}, {}, 0
     for core in ready:
-        if core.target not in nets:
+        label = '%s %s' % (core.name, name)
+        most = o.macs // (1 if core.fma else 20)
+        if core.target not in nets and macs <= most:
             own = os.path.join(work, core.target)
             os.mkdir(own)
-            nets[core.target] = Net(o.inlay, folder, name, own, core.target, [f for f in o.options.split(',') if f])
-        net = nets[core.target]
-        label = '%s %s' % (core.name, name)
-        if not net.good and o.trusted:
+            nets[core.target] = Net(o.inlay, folder, name, own, core.target, [f for f in o.options.split(',') if f], answers)
+        net = nets.get(core.target)
+        macs = net.man['totals']['macs'] if net and net.good else macs
+        if macs > most:
+            t.skip(label, 'more multiplications than --macs')
+        elif not net.good and o.trusted:
             t.skip(label, net.text.strip().splitlines()[-1])
         elif not net.good:
             t.ok(label + ': compiles to C', False, net.text)
-        elif net.man['totals']['macs'] > o.macs // (1 if core.fma else 20):
-            t.skip(label, 'more multiplications than --macs')
         else:
             for level in o.levels.split(','):
                 run_core(t, core, net, '-' + level, o)
