@@ -75,7 +75,7 @@ def read(path):
 def executed(work, out, names, flags=()):
     """The lines that the program prints, and its status."""
     written(os.path.join(work, 'main.c'), MAIN.encode())
-    status, text = host.run(['gcc'] + host.STRICT + ['-std=gnu11', '-O1', '-ffp-contract=off'] + list(flags) + ['main.c', '-I' + out + '/src'] + host.sources(out) + ['-lm', '-o', 'a.out'], work)
+    status, text = host.run(['gcc'] + host.STRICT + ['-std=gnu11', host.LEVEL, '-ffp-contract=off'] + list(flags) + ['main.c', '-I' + out + '/src'] + host.sources(out) + ['-lm', '-o', 'a.out'], work)
     status, text = (status, text) if status else host.run(['./a.out'] + names, work)
     return status, text, [line.split() for line in text.splitlines()]
 

@@ -18,7 +18,7 @@ LETTER = {F32: 'f', I32: 'i', I64: 'q'}
 NAN, INF, BIG = float('nan'), float('inf'), 3e38
 FLOATS = [NAN, INF, -INF, BIG, -BIG, 1e-45, -0.0, 0.5, -1.5, 2147483648.0, -9.3e18, 16777217.0]
 INTS = [(1 << 63) - 1, -(1 << 63), -(1 << 63) + 1, 1 << 31, -1, 0, 1, 7]
-SANITIZE = ['-std=c99', '-O1', '-ffp-contract=off', '-fsanitize=float-cast-overflow'] + host.SANITIZERS
+SANITIZE = ['-std=c99', host.LEVEL, '-ffp-contract=off', '-fsanitize=float-cast-overflow'] + host.SANITIZERS
 INDEX, SHAPE = 4, 3       # what a run returns
 
 

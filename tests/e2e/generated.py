@@ -57,7 +57,7 @@ def valgrind(t, name, model):
     if not shutil.which('valgrind'):
         return t.skip(name + ': valgrind', 'valgrind is not installed')
     with host.Work() as work:
-        trial.build(work, [model.compiled(work)], flags=['-std=c99', '-O1', '-g'])
+        trial.build(work, [model.compiled(work)], flags=['-std=c99', host.LEVEL, '-g'])
         status, text = host.run(['valgrind', '-q', '--error-exitcode=99', './a.out'], work)
         t.ok(name + ': valgrind finds nothing', status == 0, text[:2000])
 
@@ -88,7 +88,7 @@ def test_program(t, name, model):
             objects = []
             for source in host.sources(made.out):
                 objects.append(os.path.join(work, os.path.basename(source) + '.o'))
-                trial.must('gcc', ['gcc', '-std=c99', '-O1', '-I', os.path.join(made.out, 'src'), '-c', source, '-o', objects[-1]])
+                trial.must('gcc', ['gcc', '-std=c99', host.LEVEL, '-I', os.path.join(made.out, 'src'), '-c', source, '-o', objects[-1]])
             trial.must(compiler, [compiler] + flags + ['-I', os.path.join(made.out, 'src'), os.path.join(made.out, 'examples', 'main.c')] + objects + ['-lm', '-o', 'x'], work)
             text = trial.must('the test program', ['./x'], work)
             t.ok('%s: test program by %s' % (name, compiler), text == 'm: right (0)\n', text)

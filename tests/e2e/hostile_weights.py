@@ -12,7 +12,7 @@ import blobs
 import host
 import tap
 
-FLAGS = ['-std=c99', '-O1'] + host.SANITIZERS + ['-fno-sanitize=float-divide-by-zero']
+FLAGS = ['-std=c99', host.LEVEL] + host.SANITIZERS + ['-fno-sanitize=float-divide-by-zero']
 # A run on each blob named; inputs are bytes of a small generator, integers of them small.
 MAIN = '''#include <stdio.h>
 #include <stdlib.h>

@@ -157,7 +157,7 @@ class Case:
         with open(os.path.join(self.out, 'm.txt')) as f:
             t.ok(self.model.name + ': the report says so', 'length    0 ' in f.read())
         write_main(os.path.join(self.work, 'main.c'), man)
-        status, text = host.run(['cc', '-std=c11', '-O1', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror'] + (host.SANITIZERS if self.o.all_sane or self.model.name in WATCHED else []) +
+        status, text = host.run(['cc', '-std=c11', host.LEVEL, '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror'] + (host.SANITIZERS if self.o.all_sane or self.model.name in WATCHED else []) +
                                 ['-I' + self.out + '/src', os.path.join(self.work, 'main.c')] + host.sources(self.out) +
                                 ['-lm', '-o', os.path.join(self.work, 'run')])
         return man if t.ok(self.model.name + ': the C compiles', status == 0, text) else None

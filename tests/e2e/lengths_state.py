@@ -162,7 +162,7 @@ def listened(t, b, make, least):
     t.ok('%s: variants with other steps' % model.name, len(variants) >= least, len(variants))
     t.ok('states have one place in all of them', all(p == places[0] for p in places), places)
     b.file('main.c', (MAIN % STEPS).encode())
-    status, text = host.run(['cc', '-std=c11', '-O1', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror'] + host.SANITIZERS +
+    status, text = host.run(['cc', '-std=c11', host.LEVEL, '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror'] + host.SANITIZERS +
                             ['-Iout/src', 'main.c'] + host.sources(os.path.join(b.work, 'out')) + ['-lm', '-o', 'run'], b.work)
     if not t.ok('the C compiles', status == 0, text):
         return

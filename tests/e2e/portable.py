@@ -73,7 +73,7 @@ class Net:
         if other_order:
             inputs = [onnx.Tensor('', t.code, t.dims, swapped(t.raw, io)) for t, io in zip(inputs, self.man['inputs'])]
         host.write_main(work, [(self.name, self.man, inputs)])
-        status, text = host.run([compiler, '-std=c99', '-O1', '-static'] + flags + ['-I', os.path.join(self.out, 'src'), '-o', 'program', 'main.c'] +
+        status, text = host.run([compiler, '-std=c99', host.LEVEL, '-static'] + flags + ['-I', os.path.join(self.out, 'src'), '-o', 'program', 'main.c'] +
                                 host.sources(self.out) + ['-lm'], work)
         if status:
             return None, text
@@ -126,7 +126,7 @@ def judge_check(t, net):
             for name, source in (('main.c', text), ('weights.c', content)):
                 with open(os.path.join(work, name), 'w') as f:
                     f.write(source)
-            status, said = host.run([compiler, '-std=c99', '-O1', '-static', '-I', os.path.join(net.out, 'src'), '-o', 'program', 'main.c', 'weights.c',
+            status, said = host.run([compiler, '-std=c99', host.LEVEL, '-static', '-I', os.path.join(net.out, 'src'), '-o', 'program', 'main.c', 'weights.c',
                                      os.path.join(net.out, 'src', net.name + '.c'), '-lm'], work)
             statuses.append(said if status else host.run([runner, './program'], work)[0])
         t.ok(label, statuses == [0, 7], statuses)

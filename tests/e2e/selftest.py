@@ -17,7 +17,7 @@ from onnx import make_node, make_value
 
 # Plans and forms whose code differs.
 PLANS = [[], ['--plan=simple', '--threads=2'], ['--slices', '--weights=incbin']]
-COMPILERS = [['gcc', '-O1'], ['clang', '-O2', '-march=native', '-ffp-contract=fast']]
+COMPILERS = [['gcc', host.LEVEL], ['clang', '-O1', '-march=native', '-ffp-contract=fast']]
 WHOLE = ['quant-qop/micro-kws-m-qop-add-shape', 'quant-qdq/mlperf-tiny-resnet8-qdq']
 
 
@@ -35,8 +35,8 @@ class Bench:
 
     def words(self, out, compiler):
         """What the folder's program prints, as a file."""
-        flags = trial.STRICT + ['-DM_SELFTEST', '-I', os.path.join(out, 'src'), '-o', 'selftest', os.path.join(out, 'examples', 'main.c')]
-        trial.must(compiler[0], compiler + flags + host.sources(out) + ['-lm'], self.work)
+        flags = host.STRICT + ['-ffp-contract=off', '-DM_SELFTEST', '-I', os.path.join(out, 'src'), '-o', 'selftest', os.path.join(out, 'examples', 'main.c')]
+        trial.must(compiler[0], compiler[:1] + flags + compiler[1:] + host.sources(out) + ['-lm'], self.work)
         status, text = host.run(['./selftest'], self.work)
         path = os.path.join(self.work, 'words.txt')
         with open(path, 'w') as f:
@@ -96,7 +96,7 @@ def found(t, b, model):
     for index in with_weights[::2]:
         out, _ = b.compile(model, '--emit=example,selftest')
         damage(out, manifest_of(out)['steps'][index])
-        path, _, _ = b.words(out, COMPILERS[0])
+        path, _, _ = b.words(out, COMPILERS[0] + host.PLAIN)
         status, said = b.steps(out, path)
         _, text = b.steps(out, path, '--json')
         first = json.JSONDecoder().raw_decode(text[text.index('{'):])[0]['first']
@@ -109,7 +109,7 @@ def free(t, b, model):
     for flags in ([], ['--emit=example,selftest']):
         out, _ = b.compile(model, *flags)
         made = os.path.join(b.work, 'm.o')
-        trial.must('gcc', ['gcc', '-O2', '-c', '-I', os.path.join(out, 'src'), os.path.join(out, 'src', 'm.c'), '-o', made], b.work)
+        trial.must('gcc', ['gcc', host.LEVEL, '-c', '-I', os.path.join(out, 'src'), os.path.join(out, 'src', 'm.c'), '-o', made], b.work)
         with open(made, 'rb') as f:
             objects.append(f.read())
     t.ok('without -DM_SELFTEST: 0 bytes', objects[0] == objects[1], [len(o) for o in objects])
@@ -118,7 +118,7 @@ def free(t, b, model):
 def forms_of_words(t, b, model):
     """A log with other lines, 0x before the digits, and bytes of memory are read; other numbers of words are not."""
     out, _ = b.compile(model, '--emit=example,selftest')
-    _, _, words = b.words(out, COMPILERS[0])
+    _, _, words = b.words(out, COMPILERS[0] + host.PLAIN)
     texts = {
         'a log': ('boot 12\r\n' + ''.join('  0x%s\r\n' % w.upper() for w in words) + 'done\r\n').encode(),
         'bytes of memory': struct.pack('<%dI' % len(words), *[int(w, 16) for w in words]),

@@ -132,7 +132,7 @@ def answer(work, inlay, model, states, kept, flags, build=()):
     with open(os.path.join(work, 'main.c'), 'w') as f:
         f.write(Program(manifest, places, kept, flags).text())
     program = os.path.join(work, 'program')
-    trial.must('cc', ['gcc', host.LEVEL, '-ffp-contract=off', '-Wall', '-Wextra', '-Wno-type-limits', '-Werror', '-I' + os.path.join(work, 'out', 'src')] + list(build) +
+    trial.must('cc', ['gcc', host.LEVEL] + host.PLAIN + ['-ffp-contract=off', '-Wall', '-Wextra', '-Wno-type-limits', '-Werror', '-I' + os.path.join(work, 'out', 'src')] + list(build) +
                [os.path.join(work, 'main.c')] + host.sources(os.path.join(work, 'out')) + ['-lm', '-o', program])
     printed = os.path.join(work, 'printed')
     trial.must('the program', ['sh', '-c', '%s > %s' % (program, printed)])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs on threads: the examples of docs/THREADS.md drive models whose large steps are shared. The bytes are those of one thread,
-and ThreadSanitizer sees no two threads at one byte.
+and ThreadSanitizer sees no two threads at one byte; vectors are in the programs of plain pthreads.
 
     threads.py --inlay INLAY [--cc CC] [--most N] [FOLDER]      FOLDER: the corpus; N: models of it"""
 import argparse
@@ -97,8 +97,10 @@ def shared(args, model, page, way, sanitize):
             return 'prove: ' + text
         with open(os.path.join(work, 'main.c'), 'w') as f:
             f.write(main_of(man, 'm', example(page, way), way))
-        command = [args.cc, '-std=gnu99', '-O1', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-I', os.path.join(out, 'src')] + sanitize + WAYS[way][3]
+        command = [args.cc, '-std=gnu99', host.LEVEL, '-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-I', os.path.join(out, 'src')] + sanitize + WAYS[way][3]
         command += [os.path.join(work, 'main.c')] + host.sources(out)
+        if sanitize or way != 'pthreads':
+            command += host.PLAIN
         status, text = host.run(command + ['-lm', '-o', os.path.join(work, 'run')])
         if status:
             return text

@@ -88,7 +88,7 @@ class Program:
             return f.read()
 
     def link(self, compiler='gcc', flags=()):
-        status, text = host.run([compiler] + host.STRICT + list(flags) + ['-O1', '-I', os.path.join(self.out, 'src'), '-o', 'program', 'main.c'] +
+        status, text = host.run([compiler] + host.STRICT + list(flags) + [host.LEVEL, '-I', os.path.join(self.out, 'src'), '-o', 'program', 'main.c'] +
                                 host.sources(self.out) + ['-lm'], self.work)
         self.error = text if status else ''
 

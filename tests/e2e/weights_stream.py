@@ -130,7 +130,7 @@ def executed(work, out, blob, flags):
     with open(os.path.join(work, 'm.blob'), 'wb') as f:
         f.write(blob)
     written(os.path.join(work, 'main.c'), MAIN.encode())
-    status, text = host.run(['gcc'] + host.STRICT + ['-O1', '-ffp-contract=off'] + flags + ['main.c', '-I' + out + '/src'] + host.sources(out) + ['-lm', '-o', 'a.out'], work)
+    status, text = host.run(['gcc'] + host.STRICT + [host.LEVEL, '-ffp-contract=off'] + flags + ['main.c', '-I' + out + '/src'] + host.sources(out) + ['-lm', '-o', 'a.out'], work)
     status, text = (status, text) if status else host.run(['./a.out'], work)
     lines = {}
     for line in text.splitlines():
@@ -199,7 +199,7 @@ def check_limits(t, o, work):
     (status, text), out = compiled(o.inlay, work, path, '--window=1000', '--resident=1M')
     if status == 0:
         shutil.copy(out + '/src/m.h', work)
-        status, text = host.run(['gcc'] + host.STRICT + ['-O1', '-c', out + '/src/m.c', '-o', os.path.join(work, 'm.o')])
+        status, text = host.run(['gcc'] + host.STRICT + [host.LEVEL, '-c', out + '/src/m.c', '-o', os.path.join(work, 'm.o')])
     t.ok('code whose weights all stay is C', status == 0 and not os.path.exists(out + '/m.blob'), text)
     for words in (['--window=4K'], ['--weights=stream'], ['--weights=blob', '--window=4K'], ['--weights=stream', '--resident=4K'],
                   ['--weights=stream', '--window=4K', '--threads=2']):

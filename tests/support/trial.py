@@ -7,7 +7,7 @@ import shutil
 import host
 import onnx
 
-STRICT = host.STRICT + ['-O1', '-ffp-contract=off']
+STRICT = host.STRICT + [host.LEVEL, '-ffp-contract=off']
 SANITIZE = host.SANITIZERS + ['-ffp-contract=off']
 
 
