@@ -239,11 +239,12 @@ def load(b, c):
     if c == 'prove':
         b.manifest(b.large)
     base = b.words(c, b.large, [b.wide_x])
-    for kib in range(256, 16384, 256):
-        budget = ['--max-memory', '%dK' % kib]
-        if b.run(base + budget)[0] == 0:
-            return base + budget, ['--load', 'eager']
-    raise AssertionError('no budget is enough')
+    budget = lambda k: ['--max-memory', '%dK' % (256 * k)]
+    low, high = 0, 64       # too little, enough
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if b.run(base + budget(middle))[0] == 0 else (middle, high)
+    return base + budget(high), ['--load', 'eager']
 
 
 def outside(b, c):
