@@ -47,7 +47,7 @@ def main():
     p.add_argument('--target', required=False)
     p.add_argument('--inlay')
     p.add_argument('--models')
-    p.add_argument('--seconds', type=int, default=int(os.environ.get('INLAY_FUZZ_SECONDS', '6')))
+    p.add_argument('--seconds', type=int, default=int(os.environ.get('INLAY_FUZZ_SECONDS', '20')))
     p.add_argument('--seed', type=int, default=int(os.environ.get('INLAY_FUZZ_SEED', '1')))
     p.add_argument('--keep', default='')
     p.add_argument('--pack', nargs=2)
@@ -71,7 +71,6 @@ def main():
                                 env={'ASAN_OPTIONS': 'allocator_may_return_null=1:handle_abort=1'})
         if o.keep:
             shutil.copytree(corpus, o.keep, dirs_exist_ok=True)
-    t.ok('%s: all of the corpus was run' % name, re.search(r'\bINITED\b', text), text[-6000:])
     count = lambda what: int((re.search(r'stat::%s: +(\d+)' % what, text) or [0, 0])[1])
     t.ok('%s: %d executions, %d a second, %d files' % (name, count('number_of_executed_units'), count('average_exec_per_sec'), len(re.findall(r'NEW', text))), not status, text[-6000:])
     t.done()
