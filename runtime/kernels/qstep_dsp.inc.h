@@ -70,19 +70,6 @@ INLAY_INLINE void inlay_dsp_numbers(const inlay_dsp_operand *operand,
         v[i] *= operand->scale;
 }
 
-/* The bytes of four numbers. */
-INLAY_INLINE void inlay_dsp_bytes(const inlay_qstep *q, const float *v,
-                                  uint8_t *y)
-{
-    const uint32_t flips = (uint32_t)q->flip_y * UINT32_C(0x01010101);
-    int32_t byte[4];
-    int32_t i;
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++)
-        byte[i] = inlay_dsp_unsigned(v[i] / q->sy, q->zy);
-    inlay_dsp_store(byte, flips, y);
-}
-
 /* Sums, or products: fours of n elements, which follow one another in each; returns how many
  * elements those are. Bounds are those of the type. */
 INLAY_INLINE int32_t inlay_dsp_two_of(uint8_t *y, const uint8_t *a,
@@ -101,7 +88,10 @@ INLAY_INLINE int32_t inlay_dsp_two_of(uint8_t *y, const uint8_t *a,
         INLAY_UNROLL
         for (i = 0; i < 4; i++)
             v[i] = product ? u[i] * v[i] : u[i] + v[i];
-        inlay_dsp_bytes(&q, v, y);
+        INLAY_UNROLL
+        for (i = 0; i < 4; i++)
+            v[i] /= q.sy;
+        inlay_dsp_bytes(v, q.zy - q.flip_y, -q.flip_y, y);
     }
     return n / 4 * 4;
 }
