@@ -290,9 +290,7 @@ static bool meet(const Piece *a, const Piece *b)
     return true;
 }
 
-/* Those of an operand's rows that may meet a piece: others begin too far from it. Rows of a ring
- * that goes round are all of them. */
-static Range near(const Operand *operand, Range range, const Piece *piece)
+Range rows_near(const Operand *operand, Range range, const Piece *piece)
 {
     const int32_t cap = operand->ref.cap;
     const int64_t pitch = (int64_t)operand->ref.row;
@@ -323,7 +321,7 @@ static bool may_meet(const Operand *w, const Operand *operand)
 static bool piece_apart(Check *check, const Operand *w, const Piece *piece,
                         const Operand *operand, Range range)
 {
-    const Range rows = near(operand, range, piece);
+    const Range rows = rows_near(operand, range, piece);
     for (int32_t k = rows.lo; k < rows.hi; k++) {
         const Piece other = piece_of(operand, k);
         const bool one = piece->tag == other.tag && may_meet(w, operand);

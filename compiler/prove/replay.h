@@ -71,6 +71,9 @@ int64_t home_of(const Check *check, const Tensor *root);
 bool watched(const Operand *operand);
 /* The bytes of one of its rows. */
 Piece piece_of(const Operand *operand, int32_t row);
+/* Those of an operand's rows that may meet a piece: others begin too far from it. Rows of a ring
+ * that goes round are all of them. */
+Range rows_near(const Operand *operand, Range range, const Piece *piece);
 /* The rows as one piece, if they lie one behind another and are rows of their tensor too where that
  * is made in parts. */
 bool rows_joined(const Check *check, const Operand *operand, Range range,

@@ -226,6 +226,13 @@ def rows(op, n, dims):
     return make_model(nodes, [make_value('x', F32, list(dims))], [make_value('t%d' % n, F32, list(dims))])
 
 
+def padded(images, pad):
+    """Many rows of images, whose layouts are turned before and behind."""
+    node = make_node('Conv', ['x', 'w', 'b'], ['y'], pads=[1, 1, pad, 1], strides=[2, 1])
+    weights = [make_tensor('w', F32, [3, 2, 3, 3], bytes(216)), make_tensor('b', F32, [3], bytes(12))]
+    return make_model([node], [make_value('x', F32, [images, 2, 255, 6])], [make_value('y', F32, [None] * 4)], weights)
+
+
 def outside(count, length):
     """All of them the same bytes of this very file."""
     weights = [make_external('w%d' % i, F32, [length // 4], 'outside_%d_%d.onnx' % (count, length), 0, length) for i in range(count)]
@@ -355,6 +362,7 @@ CASES = [
     (counting, [10, 1000, 1 << 40]), (grown, [(100, 1), (1000, 1), (10, 2), (1000, 2), (2, 10), (1, 60)]),
     (joined, [(n, axis) for n in (100, 1000, 3000) for axis in (0, 1)]),
     (rows, [('Neg', 4, (4000000, 2)), ('Softmax', 4, (4000000, 2)), ('MaxPool', 4, (1, 1, 1000000, 2)), ('MaxPool', 100, (1, 16, 16000, 20))]),
+    (padded, [(39, 65536), (10, 1 << 18)]),
     (outside, [(10, 1000), (1000, 10000), (4000, 100000)]), (many_values, [1000, 4000]),
     (many_loops, [(256, 2), (256, 1 << 40), (256, 0), (1000, 2), (1000, 1 << 40), (1000, 0), (3000, 2), (4500, 1 << 40)]),
     (function_ifs, [250, 2000, 8000]), (vectorized, [8192, 16384, 100000]), (attribute_graphs, [1000, 400000]), (inputs, [4096, 4097, 30000]),
