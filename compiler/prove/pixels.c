@@ -18,7 +18,8 @@ bool whole_pixels(const Operand *operand)
 static bool reads_over(const Step *step, const Operand *x, int32_t u,
                        const Piece *written)
 {
-    const Range range = rows_near(x, rows_of(step, x, u), written);
+    const Range all = rows_of(step, x, u);
+    const Range range = rows_near(x, all, written);
     for (int32_t i = range.lo; i < range.hi; i++) {
         const Piece piece = piece_of(x, i);
         if (piece.begin < written->end && written->begin < piece.end)
