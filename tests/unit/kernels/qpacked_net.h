@@ -18,6 +18,7 @@ typedef struct Buffer {
 static inline Buffer buffer_of(size_t n)
 {
     Buffer b = { .memory = malloc(n + 2 * AROUND), .n = n };
+    assert_true(b.memory != NULL);
     b.at = b.memory + AROUND;
     memset(b.memory, MARK, n + 2 * AROUND);
     return b;
@@ -391,7 +392,8 @@ static inline size_t scratch_bytes(const Net *n)
     return p->gather ? (size_t)inlay_qplanes_bytes(p) : 0;
 }
 
-static inline void random_net(Net *n, bool usual)
+/* All but memory. */
+static inline void random_shape(Net *n, bool usual)
 {
     memset(n, 0, sizeof *n);
     inlay_qpacked_params *p = &n->p;
@@ -406,12 +408,17 @@ static inline void random_net(Net *n, bool usual)
         set_usual_numbers(n);
     else
         set_deep(n);
-    random_values(n);
     n->images = 1 + (int)rnd(2);
     n->backward = rnd(2);
     n->cap = n->images * p->id * p->ih;
     n->x_pix = p->groups * p->ic + (rnd(2) ? (int)rnd(5) : 0);
     n->y_pix = n->channels + (rnd(2) ? (int)rnd(5) : 0);
+}
+
+static inline void net_of_shape(Net *n)
+{
+    inlay_qpacked_params *p = &n->p;
+    random_values(n);
     const size_t wide =
         p->out == INLAY_QOUT_I32 || p->out == INLAY_QOUT_F32 ? 4 : 1;
     const size_t rows = (size_t)(n->images * p->od * p->oh);
@@ -427,6 +434,12 @@ static inline void random_net(Net *n, bool usual)
     n->zeros = calloc((size_t)n->padded, sizeof(int32_t));
     n->scale = calloc((size_t)n->padded, sizeof(float));
     pack(n);
+}
+
+static inline void random_net(Net *n, bool usual)
+{
+    random_shape(n, usual);
+    net_of_shape(n);
 }
 
 static inline void free_net(Net *n)
