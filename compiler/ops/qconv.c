@@ -238,10 +238,10 @@ static void lower_qconv_at(Lower *lower, Node *node, const QuantPlaces *places)
     }
     const bool packed = lower_qconv_packed(lower, node, places, &window, y, x);
     assert(packed || !quant_in(node, places->add));
-    if (!packed)
+    if (!packed) {
         quant_check_bytes(node, places->b);
-    if (!packed)
         lower_qconv_plain(lower, node, places, &window, y, x);
+    }
     if (y != out)
         image_first(lower, out, y);
 }

@@ -22,10 +22,10 @@ typedef struct Packing {
     Lower *lower;
     const ByteOperands *q;
     inlay_qpacked_params *params;
-    const Recipe *
-        w; /* less what is taken off, as signed bytes: [groups * OC][IC][taps...] */
-    int32_t
-        off; /* that is taken off all weights; their zero points are less by it */
+    /* less what is taken off, as signed bytes: [groups * OC][IC][taps...] */
+    const Recipe *w;
+    /* that is taken off all weights; their zero points are less by it */
+    int32_t off;
     bool zeros_off; /* the zero point of each channel is taken off instead */
     int bits;       /* that a weight is stored in */
     int64_t groups; /* of the channels of y ... */

@@ -257,7 +257,7 @@ static void recenter(Packing *packing, int32_t *zeros, ChannelBytes *bytes)
     for (int64_t i = 0; i < channels; i++) {
         const int32_t by = recentered_by(bytes + i, zeros[i]);
         zeros[i] -= by;
-        bytes[i].sum = inlay_wrap_add(bytes[i].sum, -taps * by);
+        bytes[i].sum = inlay_wrap_add(bytes[i].sum, inlay_wrap_mul(-taps, by));
         off[i] = (float)-by;
         moved = moved || by;
     }
