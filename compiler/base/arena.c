@@ -67,7 +67,7 @@ static ArenaBlock *take_spare(Arena *arena, size_t bytes)
     return block;
 }
 
-static void free_spare(Arena *arena)
+void arena_give_back(Arena *arena)
 {
     while (arena->spare) {
         ArenaBlock *block = arena->spare;
@@ -85,7 +85,7 @@ static uint64_t held(const Arena *arena)
 static void check_budget(Arena *arena, uint64_t bytes)
 {
     if (arena->budget && held(arena) + bytes > arena->budget)
-        free_spare(arena);
+        arena_give_back(arena);
     if (!arena->budget || held(arena) + bytes <= arena->budget)
         return;
     fail_at(STATUS_MEMORY, LOC_NONE, "raise --max-memory",
@@ -187,7 +187,7 @@ static void *grow_large(ArenaBlock *block, size_t to)
         return block->bytes;
     const size_t more = to - block->size;
     if (more > MUCH)
-        free_spare(arena);
+        arena_give_back(arena);
     check_budget(arena, more);
     ArenaBlock *moved = realloc(block, whole(to));
     if (!moved)
@@ -337,5 +337,5 @@ void arena_release(Arena *arena, ArenaMark mark)
 void arena_free(Arena *arena)
 {
     arena_release(arena, (ArenaMark){ 0 });
-    free_spare(arena);
+    arena_give_back(arena);
 }

@@ -58,6 +58,8 @@ char *arena_vprintf(Arena *arena, const char *format, va_list args)
 
 ArenaMark arena_mark(const Arena *arena);
 void arena_release(Arena *arena, ArenaMark mark);
+/* Gives back what waits for the next window: another kind of work begins. */
+void arena_give_back(Arena *arena);
 void arena_free(Arena *arena);
 
 #define NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))

@@ -39,6 +39,9 @@ enum {
     LIMIT_WORDS = 1 << 20,
     /* Rows that all steps make together: the proof of a plan follows each of them. */
     LIMIT_ROWS = 1 << 24,
+    /* Rows of a result for which it is known one by one what they need: the manifest lists them. Of
+     * one with more, each needs all rows. */
+    LIMIT_RULES = 1 << 17,
     /* Points of a Fourier transform, whose table is held in memory. */
     LIMIT_TRANSFORM = 1 << 19,
     /* Bytes of a constant whose values say where a kernel reads: each of them is looked at. */

@@ -11,10 +11,11 @@
 #include "emit/values.h"
 #include "eval/counted.h"
 
-/* What a test may take: multiplications, bytes that steps write, bytes of weights and of inputs
- * and results. */
+/* What a test may take: multiplications, bytes that steps write, bytes of weights, and bytes in
+ * memory: of inputs, results and the arena. */
 static const int64_t MOST_MACS = INT64_C(20000000);
 static const int64_t MOST_BYTES = INT64_C(64) << 20;
+static const int64_t MOST_HELD = INT64_C(16) << 20;
 /* What loops may take besides in a self-test, of work as eval/counted.h counts it. */
 static const int64_t MOST_LOOPED = INT64_C(1) << 31;
 static const uint64_t MOST_WEIGHTS = UINT64_C(4) << 20;
@@ -224,8 +225,9 @@ static bool is_little_work(const Program *program)
         if (macs > MOST_MACS || bytes > MOST_BYTES)
             return false;
     }
-    bytes += buffer_bytes(program->graph);
-    return bytes <= MOST_BYTES && program->weight_bytes <= MOST_WEIGHTS;
+    const int64_t held =
+        i64_add(buffer_bytes(program->graph), program->plan.arena_size);
+    return held <= MOST_HELD && program->weight_bytes <= MOST_WEIGHTS;
 }
 
 bool golden_plain_call(const Emitter *emitter)

@@ -150,21 +150,19 @@ static void put_operand_note(Text *text, const Emitter *emitter,
                    operand->slots->pool);
 }
 
-static Text operands_text(const Emitter *emitter, const Step *step, bool notes)
+static void put_operands(Text *text, const Emitter *emitter, const Step *step,
+                         bool notes)
 {
-    Text text = text_new(emitter->arena);
-    text_put(&text, "");
     for (int k = 0; k < step->n_operand; k++) {
-        text_put(&text, "    ");
-        put_place(&text, emitter, &step->operand[k].ref, step->operand + k);
+        text_put(text, "    ");
+        put_place(text, emitter, &step->operand[k].ref, step->operand + k);
         if (notes) {
-            text_put(&text, " /* ");
-            put_operand_note(&text, emitter, step, k);
-            text_put(&text, " */");
+            text_put(text, " /* ");
+            put_operand_note(text, emitter, step, k);
+            text_put(text, " */");
         }
-        text_put(&text, "\n");
+        text_put(text, "\n");
     }
-    return text;
 }
 
 /* ---- steps ---- */
@@ -259,9 +257,11 @@ static void add_slots(StepWriter *writer, const Step *step)
     const Emitter *emitter = writer->emitter;
     for (int k = 0; k < step->n_operand; k++) {
         const RowSlots *slots = step->operand[k].slots;
+        if (!slots)
+            continue;
         const char *own = arena_printf(emitter->arena, "slots%d_%d",
                                        emitter->first_step + step->index, k);
-        if (slots && !strcmp(slots_name(emitter, slots), own))
+        if (!strcmp(slots_name(emitter, slots), own))
             put_slots(&writer->made.tables, slots, own);
     }
 }
@@ -293,9 +293,11 @@ static void put_tables(StepWriter *writer, const Step *step, const char *fields,
     if (params == index)
         text_print(text, "static const inlay_%s_params params%d = {\n%s\n};\n",
                    step->kernel->params, index, fields);
-    if (own_operands)
-        text_print(text, "static const inlay_ref operands%d[] = {\n%s};\n",
-                   index, operands_text(emitter, step, true).at);
+    if (own_operands) {
+        text_print(text, "static const inlay_ref operands%d[] = {\n", index);
+        put_operands(text, emitter, step, true);
+        text_put(text, "};\n");
+    }
     put_fetch(text, emitter, step, params);
     text_put(text, "\n");
 }
@@ -307,11 +309,13 @@ static void add_step(StepWriter *writer, const Step *step)
     const char *type = step->kernel->params;
     const Step *own = table_own(arena, step);
     const char *fields = table_params(arena, own).at;
-    const char *places = operands_text(emitter, step, false).at;
+    Text places = text_new(arena);
+    text_put(&places, "");
+    put_operands(&places, emitter, step, false);
     const char *key = arena_printf(arena, "%s %s", type, fields);
     const int index = emitter->first_step + step->index;
     const int params = first_like(arena, &writer->params, key, index);
-    const int operands = first_like(arena, &writer->operands, places, index);
+    const int operands = first_like(arena, &writer->operands, places.at, index);
     put_step_row(&writer->made.steps, emitter, step, params, operands);
     put_tables(writer, step, fields, params,
                operands == index && step->n_operand);

@@ -258,7 +258,7 @@ void operand_table(Operand *operand, int32_t units, Rows *rows)
         all = all && !rows[u].lo && rows[u].hi == operand->rows;
     }
     operand->rule = (RowRule){ .kind = ROWS_ALL };
-    if (!all)
+    if (!all && units <= LIMIT_RULES)
         operand->rule = table_rule(rows, units);
 }
 

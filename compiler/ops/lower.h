@@ -64,7 +64,8 @@ int shape_row_axis(const Shape *shape);
 int64_t shape_row_pixels(const Shape *shape);
 void operand_window(Operand *operand, int32_t stride, int32_t pad,
                     int32_t extent);
-/* Any other rule: unit u needs rows[u] (lo >= hi: none). The entries are kept, made monotone. */
+/* Any other rule: unit u needs rows[u] (lo >= hi: none). The entries are kept, made monotone; of
+ * more than LIMIT_RULES units each needs all. */
 void operand_table(Operand *operand, int32_t units, /* of the step */
                    Rows *rows);
 /* Such entries for the step's units, all empty; it has not more than LIMIT_ROWS. */

@@ -116,6 +116,7 @@ void compile_to(Compile *compile, Stage last)
         diag_work(model);
         stats_stage(compile, compile->next);
         stages[compile->next](compile);
+        arena_give_back(&compile->store.scratch);
     }
     progress_doing(NULL);
 }
