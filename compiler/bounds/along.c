@@ -6,6 +6,7 @@
 #include "kernels/norm.h"
 #include "kernels/order.h"
 #include "kernels/qnorm.h"
+#include "kernels/qsoftmax.h"
 #include "kernels/qstep.h"
 #include "kernels/reduce.h"
 #include "kernels/softmax.h"
@@ -111,6 +112,12 @@ void bounds_qsoftmax(Bounds *bounds)
 {
     bounds_softmax(bounds);
     touch(bounds, 2, "numbers", INLAY_QSTEP_WORDS);
+}
+
+void bounds_qsoftmax_table(Bounds *bounds)
+{
+    bounds_qsoftmax(bounds);
+    touch(bounds, 3, "table", INLAY_QSOFTMAX_TABLE);
 }
 
 void bounds_qnorm(Bounds *bounds)

@@ -51,6 +51,7 @@ KernelBounds bounds_reduce;
 KernelBounds bounds_arg;
 KernelBounds bounds_softmax;
 KernelBounds bounds_qsoftmax;
+KernelBounds bounds_qsoftmax_table;
 KernelBounds bounds_qnorm;
 KernelBounds bounds_qresize;
 KernelBounds bounds_lrn;

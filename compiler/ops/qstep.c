@@ -3,6 +3,7 @@
  * `quantize` makes them of float operators between DequantizeLinear and QuantizeLinear; scales and
  * zero points are attributes (a_scale, a_zero_point ... of operands a, b and the result y, which
  * also has bounds lo and hi), so that operands are images and nothing else. */
+#include "kernels/qsoftmax.h"
 #include "kernels/qstep.h"
 
 #include "kernels/qnorm.h"
@@ -228,9 +229,25 @@ void lower_qscale(Lower *lower, Node *node)
     step_numbers(lower, step, &q);
 }
 
+/* Exponentials of so many elements take more time than a table of all is worth in flash. */
+enum { MANY_EXPONENTIALS = 1024 };
+
+static Tensor *exponentials(Lower *lower, float scale)
+{
+    float table[INLAY_QSOFTMAX_TABLE];
+    for (int d = 0; d < INLAY_QSOFTMAX_TABLE; d++)
+        table[d] = inlay_exp_f((float)-d * scale);
+    return lower_floats(lower, table, INLAY_QSOFTMAX_TABLE);
+}
+
 void lower_qsoftmax(Lower *lower, Node *node)
 {
-    lower_quantum(lower, lower_softmax_lines(lower, node, "qsoftmax"), node);
+    const bool many = tensor_count(node->in[0]) >= MANY_EXPONENTIALS;
+    Step *step =
+        lower_softmax_lines(lower, node, many ? "qsoftmax_table" : "qsoftmax");
+    lower_quantum(lower, step, node);
+    if (step && many)
+        step_in(step, exponentials(lower, (float)quantum_a(node).scale));
 }
 
 bool qnorm_fits(int64_t n)

@@ -26,27 +26,109 @@ static inline int32_t inlay_q8_zero(const uint8_t *p, ptrdiff_t i,
     return p ? inlay_q8(p, i, is_signed) : 0;
 }
 
-/* acc[j] += sum over i < k of (a[i] - za) b[i * ldb + j], j < n; returns the sum of (a[i] - za). */
+/* The sums of a block of columns: acc[j] += sum over i < k of ((a[i] ^ flip) - za) b[i * ldb + j].
+ */
+typedef struct inlay_qdots {
+    int32_t *acc;
+    const uint8_t *a;
+    int32_t k;
+    int32_t flip;
+    int32_t za;
+    const uint8_t *b;
+    ptrdiff_t ldb;
+} inlay_qdots;
+
+/* Columns [0, n). */
+INLAY_INLINE void inlay_qdot_rows(const inlay_qdots *of, int32_t n,
+                                  int b_signed)
+{
+    const uint8_t *b = of->b;
+    int32_t *acc = of->acc;
+    int32_t i, j;
+    for (i = 0; i < of->k; i++, b += of->ldb) {
+        const int32_t v = (of->a[i] ^ of->flip) - of->za;
+        if (v == 0)
+            continue;
+        for (j = 0; j < n; j++)
+            acc[j] = inlay_wrap_add(acc[j], v * inlay_q8(b, j, b_signed));
+    }
+}
+
+/* Whole fours of n columns, whose sums stay in registers; returns how many columns those are. */
+#if INLAY_QMVE
+#include "kernels/qdot_mve.inc.h"
+#elif INLAY_QL == 1
+INLAY_INLINE void inlay_qdot_four(const inlay_qdots *of, int32_t j,
+                                  int b_signed)
+{
+    const uint8_t *a = of->a;
+    const uint8_t *const end = a + of->k;
+    const uint8_t *b = of->b + j;
+    const ptrdiff_t ldb = of->ldb;
+    const int32_t flip = of->flip;
+    const int32_t za = of->za;
+    int32_t acc[4];
+    int32_t c;
+    memcpy(acc, of->acc + j, sizeof acc);
+    for (; a < end; a++, b += ldb) {
+        const int32_t v = (*a ^ flip) - za;
+        INLAY_UNROLL
+        for (c = 0; c < 4; c++)
+            acc[c] = inlay_wrap_add(acc[c], v * inlay_q8(b, c, b_signed));
+    }
+    memcpy(of->acc + j, acc, sizeof acc);
+}
+
+INLAY_INLINE int32_t inlay_qdot_fours(const inlay_qdots *of, int32_t n,
+                                      int b_signed)
+{
+    int32_t j;
+    for (j = 0; j + 4 <= n; j += 4)
+        inlay_qdot_four(of, j, b_signed);
+    return j;
+}
+#else
+INLAY_INLINE int32_t inlay_qdot_fours(const inlay_qdots *of, int32_t n,
+                                      int b_signed)
+{
+    (void)of;
+    (void)n;
+    (void)b_signed;
+    return 0;
+}
+#endif
+
+INLAY_INLINE void inlay_qdot_columns(inlay_qdots *of, int32_t n, int b_signed)
+{
+    const int32_t done = inlay_qdot_fours(of, n, b_signed);
+    of->acc += done;
+    of->b += done;
+    if (done < n)
+        inlay_qdot_rows(of, n - done, b_signed);
+}
+
+/* n columns; returns the sum of (a[i] - za). */
 static inline int32_t inlay_qdot(int32_t *acc, int32_t n, const uint8_t *a,
                                  int32_t k, int32_t za, int a_signed,
                                  const uint8_t *b, ptrdiff_t ldb, int b_signed)
 {
-    int32_t i;
-    int32_t j;
+    inlay_qdots of;
     int32_t sum = 0;
-    for (i = 0; i < k; i++, b += ldb) {
-        const int32_t v = inlay_q8(a, i, a_signed) - za;
-        if (v == 0)
-            continue;
-        sum += v;
-        if (b_signed)
-            for (j = 0; j < n; j++)
-                acc[j] = inlay_wrap_add(acc[j], v * (int8_t)b[j]);
-        else
-            for (j = 0; j < n; j++)
-                acc[j] = inlay_wrap_add(acc[j], v * b[j]);
-    }
-    return sum;
+    int32_t i;
+    of.acc = acc;
+    of.a = a;
+    of.k = k;
+    of.flip = a_signed ? 128 : 0;
+    of.za = za + of.flip;
+    of.b = b;
+    of.ldb = ldb;
+    for (i = 0; i < k; i++)
+        sum += a[i] ^ of.flip;
+    if (b_signed)
+        inlay_qdot_columns(&of, n, 1);
+    else
+        inlay_qdot_columns(&of, n, 0);
+    return sum - inlay_wrap_mul(k, of.za);
 }
 
 /* Scales and zero points of a result; steps of 0: one for all. */
@@ -61,6 +143,48 @@ typedef struct inlay_qout {
     int32_t hi;
 } inlay_qout;
 
+enum { INLAY_QSTORE_BLOCK = 16 }; /* results that get their scales at a time */
+
+/* The factors of n columns that sums are taken times. */
+static inline void inlay_qfactors(const inlay_qout *q, const float *sb,
+                                  int32_t n, float *factor)
+{
+    int32_t j;
+    for (j = 0; j < n; j++)
+        factor[j] = q->sa * sb[j] / q->sy;
+}
+
+/* y[j] from acc[j], j < n; sb is that of column 0. */
+static inline void inlay_qdot_bytes(const inlay_qout *q, uint8_t *y,
+                                    const int32_t *acc, const float *sb,
+                                    int32_t n)
+{
+    float factor[INLAY_QSTORE_BLOCK];
+    inlay_qresult result;
+    int32_t j;
+    memset(&result, 0, sizeof result);
+    result.zero = q->zy;
+    result.lo = q->lo;
+    result.hi = q->hi;
+    inlay_qfactors(q, sb, 1, factor);
+    for (j = 1; j < INLAY_QSTORE_BLOCK; j++)
+        factor[j] = factor[0];
+    for (; n > 0; n -= INLAY_QSTORE_BLOCK) {
+        const int32_t m = n < INLAY_QSTORE_BLOCK ? n : INLAY_QSTORE_BLOCK;
+        if (q->sb_step)
+            inlay_qfactors(q, sb, m, factor);
+#if INLAY_QSOFT
+        for (j = 0; j < m; j++)
+            y[j] = (uint8_t)inlay_qinteger_byte(&result, acc[j], factor[j]);
+#else
+        inlay_qfloat_bytes(&result, factor, acc, m, y);
+#endif
+        y += m;
+        acc += m;
+        sb += q->sb_step * m;
+    }
+}
+
 /* y[at + j] from acc[j], j < n; sb is that of column 0. */
 static inline void inlay_qstore(const inlay_qout *q, void *y, ptrdiff_t at,
                                 const int32_t *acc, int32_t n)
@@ -70,14 +194,13 @@ static inline void inlay_qstore(const inlay_qout *q, void *y, ptrdiff_t at,
         memcpy((int32_t *)y + at, acc, (size_t)n * sizeof *acc);
         return;
     }
-    for (j = 0; j < n; j++) {
-        const float scale = q->sa * q->sb[(ptrdiff_t)j * q->sb_step];
-        if (q->kind == INLAY_QOUT_F32)
-            ((float *)y)[at + j] = (float)acc[j] * scale;
-        else
-            ((uint8_t *)y)[at + j] = (uint8_t)inlay_saturate(
-                (float)acc[j] * (scale / q->sy), q->zy, q->lo, q->hi);
+    if (q->kind != INLAY_QOUT_F32) {
+        inlay_qdot_bytes(q, (uint8_t *)y + at, acc, q->sb, n);
+        return;
     }
+    for (j = 0; j < n; j++)
+        ((float *)y)[at + j] =
+            (float)acc[j] * (q->sa * q->sb[(ptrdiff_t)j * q->sb_step]);
 }
 
 typedef struct inlay_qmatmul_params {
@@ -123,10 +246,13 @@ static inline void inlay_qzero(int32_t *acc, int32_t n, int32_t sum,
                                const uint8_t *zero, int32_t count,
                                ptrdiff_t first, int is_signed)
 {
+    int32_t off = -sum * inlay_q8(zero, 0, is_signed);
     int32_t j;
+    if (count <= 1 && !off)
+        return;
     for (j = 0; j < n; j++) {
-        const ptrdiff_t at = count > 1 ? (first + j) % count : 0;
-        const int32_t off = -sum * inlay_q8(zero, at, is_signed);
+        if (count > 1)
+            off = -sum * inlay_q8(zero, (first + j) % count, is_signed);
         acc[j] = inlay_wrap_add(acc[j], off);
     }
 }
@@ -153,9 +279,11 @@ static inline void inlay_qmatmul_block(inlay_qproduct *m, int32_t n,
     const int b_signed = p->signs >> 1 & 1;
     const int32_t z = inlay_q8_zero(m->za, m->row % p->za, a_signed);
     const ptrdiff_t column = m->column + n;
-    int32_t acc[INLAY_QBLOCK] = { 0 };
-    const int32_t sum = inlay_qdot(acc, width, m->a, p->k, z, a_signed,
-                                   m->b + n, p->n, b_signed);
+    int32_t acc[INLAY_QBLOCK];
+    int32_t sum;
+    memset(acc, 0, (size_t)width * sizeof *acc);
+    sum = inlay_qdot(acc, width, m->a, p->k, z, a_signed, m->b + n, p->n,
+                     b_signed);
     if (m->zb)
         inlay_qzero(acc, width, sum, m->zb, p->zb, column, b_signed);
     m->out.sb = m->sb;

@@ -10,7 +10,6 @@
  *   qavgpool      y = byte(mean of a window)
  *   qsum          y = sum of the bytes of all pixels of an image, int32
  *   qscale        y = byte(x sa), of int32 x less its zero point
- *   qsoftmax      y = byte(e^(x - max) / sum)
  *
  * byte(v) = clip(round(v / sy) + zy), to nearest, ties to even: as DequantizeLinear, the operator
  * and QuantizeLinear do it one after the other. The last operand holds the numbers. */
@@ -21,7 +20,6 @@
 #include "kernels/qout.h"
 #include "pool.h"
 #include "quant.h"
-#include "softmax.h"
 
 /* The numbers of a step, its last operand: words of 32 bits. Zero points and bounds are flipped. */
 typedef struct inlay_qstep {
@@ -493,48 +491,6 @@ static inline int inlay_qscale(void *const *base, const inlay_step *s,
         inlay_qscale_run((uint8_t *)inlay_row(base, s, 0, r0),
                          (const int32_t *)inlay_row(base, s, 1, r0),
                          rows * p->n, &q);
-    return 0;
-}
-
-/* One line: n elements `step` apart. */
-static inline void inlay_qsoftmax_line(uint8_t *y, const uint8_t *x, int32_t n,
-                                       ptrdiff_t step, const inlay_qstep *q)
-{
-    int32_t most = 0;
-    float sum = 0.0f;
-    int32_t i;
-    for (i = 0; i < n; i++) {
-        const int32_t v = x[i * step] ^ q->flip_a;
-        most = v > most ? v : most;
-    }
-    for (i = 0; i < n; i++) {
-        const int32_t v = (x[i * step] ^ q->flip_a) - most;
-        sum += inlay_exp_f((float)v * q->sa);
-    }
-    sum = 1.0f / sum;
-    for (i = 0; i < n; i++) {
-        const int32_t v = (x[i * step] ^ q->flip_a) - most;
-        y[i * step] = inlay_qstep_byte(q, inlay_exp_f((float)v * q->sa) * sum);
-    }
-}
-
-/* Operands: y, x, numbers; lines as those of softmax_f32. */
-static inline int inlay_qsoftmax(void *const *base, const inlay_step *s,
-                                 int32_t r0, int32_t r1)
-{
-    const inlay_softmax_params *p = (const inlay_softmax_params *)s->params;
-    const inlay_qstep q = *(const inlay_qstep *)inlay_at(base, s, 2);
-    const ptrdiff_t block = (ptrdiff_t)p->n * p->inner;
-    const ptrdiff_t y_step = p->by_pixel ? s->ref[0].pix : block;
-    const ptrdiff_t x_step = p->by_pixel ? s->ref[1].pix : block;
-    for (; r0 < r1; r0++) {
-        uint8_t *y = (uint8_t *)inlay_row(base, s, 0, r0);
-        const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r0);
-        int32_t o, i;
-        for (o = 0; o < p->outer; o++, y += y_step, x += x_step)
-            for (i = 0; i < p->inner; i++)
-                inlay_qsoftmax_line(y + i, x + i, p->n, p->inner, &q);
-    }
     return 0;
 }
 

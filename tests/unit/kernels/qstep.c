@@ -5,6 +5,7 @@
 
 #include "kernels/qnorm.h"
 #include "kernels/qresize.h"
+#include "kernels/qsoftmax.h"
 #include "kernels/qstep.h"
 
 enum { UNTOUCHED = 0xa5, MOST_OPERANDS = 7 };
@@ -374,6 +375,23 @@ static void sums(void **state)
     }
 }
 
+/* By the table, in the memory of x: the same bytes. */
+static void check_table(const inlay_softmax_params *p, inlay_qstep *q,
+                        const uint8_t *x, const uint8_t *want, int32_t n)
+{
+    uint8_t *y = guarded((size_t)n);
+    float table[INLAY_QSOFTMAX_TABLE];
+    void *base[] = { y, y, q, table };
+    const int32_t pix[] = { 1, 1, 1, 1 };
+    for (int d = 0; d < INLAY_QSOFTMAX_TABLE; d++)
+        table[d] = inlay_exp_f((float)-d * q->sa);
+    memcpy(y, x, (size_t)n);
+    run(inlay_qsoftmax_table, p, 4, base, pix, 1, 0, 0);
+    assert_memory_equal(y, want, (size_t)n);
+    assert_int_equal(y[n], UNTOUCHED);
+    free(y);
+}
+
 static void softmaxes(void **state)
 {
     (void)state;
@@ -388,6 +406,7 @@ static void softmaxes(void **state)
         void *base[] = { y, x, &q };
         const int32_t pix[] = { 1, 1, 1 };
         run(inlay_qsoftmax, &p, 3, base, pix, 1, 0, 0);
+        check_table(&p, &q, x, y, all);
         for (int32_t i = 0; i < all; i++) {
             const int32_t first = i / (p.n * p.inner) * p.n * p.inner;
             const uint8_t *line = x + first + i % p.inner;
