@@ -88,22 +88,35 @@ void infer_qpair(Node *node)
 
 /* ---- tables ---- */
 
+/* Of bytes, or of floats by their bits. */
+static Tensor *table_of(Lower *lower, const Node *node, const int64_t *entry)
+{
+    const int64_t dims[] = { 256 };
+    float number[256];
+    uint8_t byte[256];
+    for (int i = 0; i < 256; i++) {
+        const uint32_t bits = (uint32_t)entry[i];
+        byte[i] = (uint8_t)bits;
+        memcpy(number + i, &bits, sizeof bits);
+    }
+    if (node->out[0]->dtype == DT_F32)
+        return lower_floats(lower, number, dims[0]);
+    return lower_constant(lower,
+                          recipe_memory(lower->store, DT_U8, 1, dims, byte));
+}
+
 void lower_table(Lower *lower, Node *node)
 {
     int64_t count;
     const int64_t *entry = node_ints(node, "table", &count);
-    const int64_t dims[] = { 256 };
-    unsigned char table[256];
+    const bool floats = node->out[0]->dtype == DT_F32;
     if (count != 256)
         fail_node(node, STATUS_MALFORMED, NULL, "its table has %lld entries",
                   (long long)count);
-    for (int i = 0; i < 256; i++)
-        table[i] = (unsigned char)entry[i];
-    Step *step =
-        lower_flat(lower, "table_8", node->out[0], node->in[0], 0.0, 0.0);
+    Step *step = lower_flat(lower, floats ? "table_f32" : "table_8",
+                            node->out[0], node->in[0], 0.0, 0.0);
     if (step)
-        step_in(step, lower_constant(lower, recipe_memory(lower->store, DT_U8,
-                                                          1, dims, table)));
+        step_in(step, table_of(lower, node, entry));
 }
 
 /* ---- numbers ---- */

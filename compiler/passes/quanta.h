@@ -48,6 +48,8 @@ typedef bool RewriteFn(Graph *graph, Node *node);
 RewriteFn quanta_carry;
 /* quantize_table.c: a QuantizeLinear behind functions of one quantized tensor becomes a table. */
 RewriteFn quanta_table;
+/* The same of functions that stay floats. */
+RewriteFn quanta_float_table;
 /* quantize_build.c: a QuantizeLinear and the operator before it become an integer operator. */
 RewriteFn quanta_build;
 /* The same of a product that no QuantizeLinear is behind: its sums become floats. */

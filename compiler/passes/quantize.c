@@ -36,4 +36,5 @@ void pass_quantize(Graph *graph)
     rewrite_all(graph, quanta_biased_sums);
     rewrite_all(graph, quanta_sums);
     rewrite_all(graph, quanta_bound);
+    rewrite_all(graph, quanta_float_table);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Any chain of elementwise operators that begins with one tensor of bytes, takes constants of one
  * number beside it and ends in a QuantizeLinear to bytes is a table of 256 bytes. Its entries are
- * computed with the kernels themselves, so the table gives what the chain gave. */
+ * computed with the kernels themselves, so the table gives what the chain gave. A chain that ends
+ * in floats is a table of these. */
+#include <string.h>
+
 #include "eval/fold.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
@@ -165,6 +168,18 @@ static bool is_identity(const int64_t *entry, const Tensor *root,
     return root->dtype == y->dtype;
 }
 
+/* Such a table takes the place of the last node of the chain. */
+static void put_table(Graph *graph, Node *last, Chain *chain,
+                      const int64_t *entry)
+{
+    const Tensor *y = last->out[0];
+    Node *made = quanta_insert(graph, last, "inlay", "Lookup", 1, &chain->root,
+                               y->dtype, y->shape);
+    node_set_int(made, "output_dtype", y->dtype);
+    node_set_ints(made, "table", ENTRIES, entry);
+    quanta_take(graph, last, made->out[0]);
+}
+
 static bool make_table(Graph *graph, Node *q, Chain *chain)
 {
     int64_t count;
@@ -176,11 +191,7 @@ static bool make_table(Graph *graph, Node *q, Chain *chain)
         quanta_replace(graph, q, chain->root);
         return true;
     }
-    Node *made = quanta_insert(graph, q, "inlay", "Lookup", 1, &chain->root,
-                               q->out[0]->dtype, q->out[0]->shape);
-    node_set_int(made, "output_dtype", q->out[0]->dtype);
-    node_set_ints(made, "table", ENTRIES, entry);
-    quanta_take(graph, q, made->out[0]);
+    put_table(graph, q, chain, entry);
     return true;
 }
 
@@ -195,4 +206,56 @@ bool quanta_table(Graph *graph, Node *q)
         !find_chain(graph, &chain, q, true))
         return false;
     return make_table(graph, q, &chain);
+}
+
+/* ---- tables of floats ---- */
+
+/* Elements for which a table is worth its bytes in flash. */
+enum { MANY_ELEMENTS = 1024 };
+
+/* Does a node that reads the tensor go on with the chain? */
+static bool goes_on(Graph *graph, const Tensor *tensor)
+{
+    for (const Use *use = tensor->use; use; use = use->next)
+        if (is_member(graph, use->node) &&
+            shape_equal(&use->node->out[0]->shape, &tensor->shape))
+            return true;
+    return false;
+}
+
+/* Has the chain a function of one operand? Sums and products take less time than a table. */
+static bool has_function(const Chain *chain)
+{
+    for (int i = 0; i < chain->n; i++) {
+        const Node *node = chain->node[i];
+        if (node->n_in == 1 && (node->op->flags & OP_ELEMENTWISE))
+            return true;
+    }
+    return false;
+}
+
+bool quanta_float_table(Graph *graph, Node *last)
+{
+    Chain chain;
+    int64_t entry[ENTRIES];
+    int64_t count;
+    if (last->dead || !is_member(graph, last))
+        return false;
+    Tensor *y = last->out[0];
+    if (y->dtype != DT_F32 || y->dynamic || y->value ||
+        tensor_count(y) < MANY_ELEMENTS || goes_on(graph, y) ||
+        !find_chain(graph, &chain, last, false) || !has_function(&chain))
+        return false;
+    const Tensor *table = table_of(graph, &chain);
+    const double *number = table ? tensor_doubles(graph, table, &count) : NULL;
+    if (!number)
+        return false;
+    for (int i = 0; i < ENTRIES; i++) {
+        const float value = (float)number[i];
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        entry[i] = bits;
+    }
+    put_table(graph, last, &chain, entry);
+    return true;
 }

@@ -3,6 +3,7 @@
  * by a flip of their highest bit: ^ 128, where uint8 has ^ 0, so each kernel takes any mix.
  *
  *   table_8       y = table[x], table [256] by the byte as it is
+ *   table_f32     the same of floats
  *   qadd          y = byte(a + b)
  *   qmul          y = byte(a b)
  *   qdiv          y = byte(a / b)
@@ -42,34 +43,62 @@ enum { INLAY_QSTEP_WORDS = sizeof(inlay_qstep) / sizeof(int32_t) };
 
 enum { INLAY_QSTEP_BLOCK = 32 }; /* channels summed at a time */
 
-static inline void inlay_table_run(uint8_t *y, const uint8_t *x, int32_t n,
-                                   const uint8_t *table)
+typedef void inlay_table_run(void *y, const uint8_t *x, int32_t n,
+                             const void *table);
+
+static inline void inlay_table_bytes(void *to, const uint8_t *x, int32_t n,
+                                     const void *table)
 {
+    const uint8_t *entry = (const uint8_t *)table;
+    uint8_t *y = (uint8_t *)to;
     int32_t i;
     for (i = 0; i < n; i++)
-        y[i] = table[x[i]];
+        y[i] = entry[x[i]];
 }
 
-/* Operands: y, x, table. */
-static inline int inlay_table_8(void *const *base, const inlay_step *s,
-                                int32_t r0, int32_t r1)
+static inline void inlay_table_floats(void *to, const uint8_t *x, int32_t n,
+                                      const void *table)
+{
+    const float *entry = (const float *)table;
+    float *y = (float *)to;
+    int32_t i;
+    for (i = 0; i < n; i++)
+        y[i] = entry[x[i]];
+}
+
+/* Operands: y, of elements of `size` bytes, x, table. */
+INLAY_INLINE int inlay_table_rows(void *const *base, const inlay_step *s,
+                                  int32_t r0, int32_t r1, size_t size,
+                                  inlay_table_run *each)
 {
     const inlay_flat_params *p = (const inlay_flat_params *)s->params;
-    const uint8_t *table = (const uint8_t *)inlay_at(base, s, 2);
+    const void *table = inlay_at(base, s, 2);
     const int dense = p->pixel == p->n ||
                       (s->ref[0].pix == p->pixel && s->ref[1].pix == p->pixel);
     const int32_t run = dense ? p->n : p->pixel;
     for (; r0 < r1; r0++) {
-        uint8_t *y = (uint8_t *)inlay_row(base, s, 0, r0);
+        unsigned char *y = (unsigned char *)inlay_row(base, s, 0, r0);
         const uint8_t *x = (const uint8_t *)inlay_row(base, s, 1, r0);
         int32_t i;
         for (i = 0; i < p->n; i += run) {
-            inlay_table_run(y, x, run, table);
-            y += s->ref[0].pix;
+            each(y, x, run, table);
+            y += (size_t)s->ref[0].pix * size;
             x += s->ref[1].pix;
         }
     }
     return 0;
+}
+
+static inline int inlay_table_8(void *const *base, const inlay_step *s,
+                                int32_t r0, int32_t r1)
+{
+    return inlay_table_rows(base, s, r0, r1, 1, inlay_table_bytes);
+}
+
+static inline int inlay_table_f32(void *const *base, const inlay_step *s,
+                                  int32_t r0, int32_t r1)
+{
+    return inlay_table_rows(base, s, r0, r1, sizeof(float), inlay_table_floats);
 }
 
 /* Are numbers of bytes times `of`, divided by `by`, neither lost nor without bound? */

@@ -18,7 +18,7 @@ import tap
 F, I8, U8, I32, I64 = (onnx.CODES[t] for t in ('float32', 'int8', 'uint8', 'int32', 'int64'))
 RANGE = {I8: (-128, 127), U8: (0, 255)}
 STEP, ZERO = 0.05, {I8: -7, U8: 113}
-BETWEEN = ('quantize_', 'dequantize_')
+BETWEEN = ('quantize_', 'dequantize_', 'table_f32')
 MOVES = {'Transpose', 'Reshape'}
 
 
@@ -231,6 +231,11 @@ def softmax(m):
     return [2, 5, 4, 3], m.q(m.node('Softmax', m.q(y, .02), axis=-1), 1 / 256)
 
 
+def wide_softmax(m):
+    y = m.q(m.node('Softmax', m.q('x'), axis=1), 1 / 256)
+    return [2, 20, 8, 9], m.q(m.node('Softmax', m.q(y, .02), axis=-1), 1 / 256)
+
+
 def quotients(m):
     y = m.q(m.node('PRelu', m.q('x'), m.floats(4, 1, 1, low=.1, high=.4)), .04)
     d = m.q(m.node('Sigmoid', m.q(conv_of(m, y, 4, 4))), 1 / 200, U8, 0)
@@ -388,6 +393,13 @@ def float_results(m):
     return IMAGE, m.q(m.node('Tanh', m.node('Gemm', m.node('Reshape', y, m.ints(72, 5)), m.w(5, 3), m.floats(3))), 1 / 128)
 
 
+def float_tables(m):
+    """Functions that are not quantized, of many elements: a table of floats. Sums by themselves are none."""
+    y = m.node('Tanh', m.node('Mul', m.q(conv_of(m, m.q('x'), 4, 4), .3), m.number(.7)))
+    y = m.q(m.node('AveragePool', m.node('Mul', y, m.number(3.0)), kernel_shape=[2, 2], strides=[2, 2]))
+    return [1, 4, 20, 18], m.q(m.node('Exp', m.node('Add', m.node('Mul', y, m.number(.2)), m.number(.1))))
+
+
 def sums_of(m, op, x, scale, *dims, channel, **attrs):
     """A product of x, quantized when it runs, and weights; scales of these for all or for each channel. Not an operator more."""
     x, by, zero = m.node('DynamicQuantizeLinear', x, outs=3)
@@ -420,9 +432,9 @@ def other_types(m):
 
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
-         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
+         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
-         (other_types, ('ConvTranspose', 'LpPool'))]
+         (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]
 
 # Weights may be narrow where the arithmetic is not.
 FLOAT = re.compile('_f32|^deconv_')

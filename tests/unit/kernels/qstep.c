@@ -94,6 +94,26 @@ static void run(inlay_kernel *kernel, const void *params, int operands,
     assert_int_equal(kernel(base, &step, 0, units), 0);
 }
 
+/* The same with entries of floats. */
+static void check_floats(const inlay_flat_params *p, uint8_t *x,
+                         const int32_t *pix)
+{
+    const size_t room = (size_t)(p->n / p->pixel * pix[0]);
+    float *y = malloc(room * sizeof *y);
+    float table[256];
+    void *base[] = { y, x, table };
+    for (int i = 0; i < 256; i++)
+        table[i] = (float)(i * i);
+    for (size_t i = 0; i < room; i++)
+        y[i] = -1;
+    run(inlay_table_f32, p, 3, base, pix, 1, 0, 0);
+    for (size_t i = 0; i < room; i++) {
+        const bool inside = (int32_t)i % pix[0] < p->pixel;
+        assert_int_equal(y[i], inside ? x[i] * x[i] : -1);
+    }
+    free(y);
+}
+
 static void tables(void **state)
 {
     (void)state;
@@ -114,6 +134,7 @@ static void tables(void **state)
             assert_int_equal(y[i], inside ? table[x[i]] : UNTOUCHED);
         }
         assert_int_equal(y[room], UNTOUCHED);
+        check_floats(&p, x, pix);
         free(x);
         free(table);
         free(y);
