@@ -16,38 +16,65 @@ INLAY_INLINE int32_t inlay_qplane_even(const inlay_qplanes *planes)
     return (planes->extent + 1) / 2 * planes->rows;
 }
 
-static inline void inlay_qplane_weight(const inlay_qplanes *planes, int16_t *w,
-                                       int32_t h, int32_t e, int16_t number)
-{
-    w[inlay_qplane_at(planes, h, e)] = number;
-    w[2 * inlay_qplane_even(planes) + inlay_qplane_at(planes, h, e + 1)] =
-        number;
-}
+/* The words of a window that begins at column e, of numbers and of weights. */
+typedef struct inlay_qstretch {
+    const int16_t *x, *w;
+    int32_t n;
+} inlay_qstretch;
 
-/* The sum of a pixel, whose window begins at column e. */
-INLAY_INLINE int32_t inlay_qplane_sum(const inlay_qplanes *planes,
-                                      const int16_t *x, const int16_t *w,
-                                      int32_t e, int32_t sum)
+INLAY_INLINE inlay_qstretch inlay_qplane_stretch(const inlay_qplanes *planes,
+                                                 const int16_t *x,
+                                                 const int16_t *w, int32_t e)
 {
-    int32_t n = inlay_qplane_even(planes);
-    x += e / 2 * planes->rows * 2;
+    inlay_qstretch of;
+    of.n = inlay_qplane_even(planes);
+    of.x = x + e / 2 * planes->rows * 2;
+    of.w = w;
     if (e % 2) {
-        w += 2 * n;
-        n = (planes->extent / 2 + 1) * planes->rows;
+        of.w += 2 * of.n;
+        of.n = (planes->extent / 2 + 1) * planes->rows;
     }
-    for (; n > 0; n--, x += 2, w += 2)
-        sum = inlay_smlad(sum, inlay_word(x), inlay_word(w));
-    return sum;
+    return of;
 }
 
+/* Adds a stretch to the sum of a pixel, and if two, the one that is `apart` halves behind to the
+ * sum of another. */
+INLAY_INLINE void inlay_qplane_add(inlay_qstretch of, int two, int32_t apart,
+                                   int32_t *sum, int32_t *other)
+{
+    const int16_t *next = of.x + apart;
+    int32_t a = *sum;
+    int32_t b = two ? *other : 0;
+    for (; of.n > 0; of.n--, of.x += 2, of.w += 2, next += 2) {
+        const uint32_t w = inlay_word(of.w);
+        a = inlay_smlad(a, inlay_word(of.x), w);
+        if (two)
+            b = inlay_smlad(b, inlay_word(next), w);
+    }
+    *sum = a;
+    if (two)
+        *other = b;
+}
+
+/* Sums of n pixels from pixel j on. Two share weights if their windows begin both at even columns,
+ * or both at odd ones. */
 INLAY_INLINE void inlay_qplane_sums(const inlay_qplanes *planes,
                                     const int16_t *x, const int16_t *w,
-                                    int32_t j, int32_t *sum)
+                                    int32_t j, int32_t n, int32_t *sum)
 {
-    const int32_t e = j * planes->params->sw;
-    sum[0] = inlay_qplane_sum(planes, x, w, e, sum[0]);
-    if (j + 1 < planes->n)
-        sum[1] = inlay_qplane_sum(planes, x, w, e + planes->params->sw, sum[1]);
+    const int32_t stride = planes->params->sw;
+    const int32_t pair = stride % 2 ? 2 : 1;
+    const int32_t apart = pair * stride * planes->rows;
+    int32_t k, i;
+    for (k = 0; k < n; k += 2 * pair)
+        for (i = k; i < k + pair && i < n; i++) {
+            const inlay_qstretch of =
+                inlay_qplane_stretch(planes, x, w, (j + i) * stride);
+            if (i + pair < n)
+                inlay_qplane_add(of, 1, apart, sum + i, sum + i + pair);
+            else
+                inlay_qplane_add(of, 0, 0, sum + i, NULL);
+        }
 }
 
 /* The lower halves of two words as one, and the upper ones. */

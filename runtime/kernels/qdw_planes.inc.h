@@ -111,37 +111,67 @@ static inline void inlay_qplanes_numbers(const inlay_qplanes *planes,
         inlay_qplanes_few(planes, at, e, n, channels);
 }
 
+/* The weights of a channel's column k: w[h] of all rows, `next` bytes apart, less zw. */
+INLAY_APART void inlay_qplanes_column(const inlay_qplanes *planes, int32_t k,
+                                      const int8_t *w, ptrdiff_t next,
+                                      int32_t zw, int16_t *to)
+{
+    const int32_t e = k * planes->params->dw;
+    int16_t *even = to + inlay_qplane_at(planes, 0, e);
+    int16_t *odd = to + inlay_qplane_at(planes, 0, e + 1);
+    int32_t h;
+    odd += 2 * inlay_qplane_even(planes);
+    for (h = planes->rows; h > 0; h--) {
+        const int16_t number = (int16_t)(*w - zw);
+        *even = number;
+        *odd = number;
+        even += 2;
+        odd += 2;
+        w += next;
+    }
+}
+
 /* The weights of up to four channels. */
 static inline void inlay_qplanes_weights(const inlay_qplanes *planes,
                                          int32_t channel, int32_t channels)
 {
     const inlay_qtile *of = &planes->job->of;
     const int32_t all = planes->params->groups;
-    int32_t i, h, k;
+    const int32_t columns = planes->params->kw;
+    int32_t i, k;
     memset(planes->w, 0, 4 * (size_t)planes->set * sizeof *planes->w);
     for (i = 0; i < channels; i++) {
         const int32_t zw = of->zw ? of->zw[channel + i] : of->zw_all;
         const int8_t *w = of->weights + channel + i;
-        for (h = 0; h < planes->rows; h++)
-            for (k = 0; k < planes->params->kw; k++, w += all)
-                inlay_qplane_weight(planes, planes->w + i * planes->set, h,
-                                    k * planes->params->dw, (int16_t)(*w - zw));
+        for (k = 0; k < columns; k++)
+            inlay_qplanes_column(planes, k, w + k * all,
+                                 (ptrdiff_t)columns * all, zw,
+                                 planes->w + i * planes->set);
     }
 }
 
 /* ---- results ---- */
 
-/* Any results: pixels j and, if it is one of the tile, the next. */
+enum { INLAY_QPLANE_SUMS = 8 }; /* pixels of a channel that are made at once */
+
+/* Any results: n pixels from pixel j of the tile on. */
 INLAY_APART void inlay_qplane_end(const inlay_qplanes *planes, int32_t channel,
-                                  int32_t j, const int32_t *sum, float scale)
+                                  int32_t j, int32_t n, const int32_t *sum,
+                                  float scale)
 {
     const inlay_qresult *r = &planes->job->of.result;
     const ptrdiff_t ys = planes->job->of.ys;
+    const ptrdiff_t at = (planes->c + j) * ys + channel;
     int32_t i;
-    for (i = 0; i < 2 && j + i < planes->n; i++)
+#if !INLAY_QSOFT
+    if (!inlay_qout_is_wide(r->kind)) {
+        inlay_qfloat_line(r, scale, sum, n, (uint8_t *)planes->row->y + at, ys);
+        return;
+    }
+#endif
+    for (i = 0; i < n; i++)
         inlay_qresults(r, channel, 1, sum + i, &scale,
-                       inlay_qplace(r, planes->row->y,
-                                    (planes->c + j + i) * ys + channel));
+                       inlay_qplace(r, planes->row->y, at + i * ys));
 }
 
 static inline int32_t inlay_qplane_start(const inlay_qtile *of, int32_t channel)
@@ -159,15 +189,17 @@ static inline void inlay_qplanes_channel(const inlay_qplanes *planes,
     const int16_t *w = planes->w + i * planes->set;
     const int32_t start = inlay_qplane_start(of, channel);
     float scale = 0.0f;
-    int32_t j;
+    int32_t j, k;
     if (inlay_qout_scales(of->result.kind))
         inlay_qscales(&of->result, channel, 1, &scale);
-    for (j = 0; j < planes->n; j += 2) {
-        int32_t sum[2] = { 0 };
-        inlay_qplane_sums(planes, x, w, j, sum);
-        sum[0] = inlay_wrap_add(sum[0], start);
-        sum[1] = inlay_wrap_add(sum[1], start);
-        inlay_qplane_end(planes, channel, j, sum, scale);
+    for (j = 0; j < planes->n; j += INLAY_QPLANE_SUMS) {
+        const int32_t left = planes->n - j;
+        const int32_t n = left < INLAY_QPLANE_SUMS ? left : INLAY_QPLANE_SUMS;
+        int32_t sum[INLAY_QPLANE_SUMS];
+        for (k = 0; k < n; k++)
+            sum[k] = start;
+        inlay_qplane_sums(planes, x, w, j, n, sum);
+        inlay_qplane_end(planes, channel, j, n, sum, scale);
     }
 }
 
