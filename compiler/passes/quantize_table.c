@@ -223,12 +223,13 @@ static bool goes_on(Graph *graph, const Tensor *tensor)
     return false;
 }
 
-/* Has the chain a function of one operand? Sums and products take less time than a table. */
+/* Has the chain a function of one float? Sums and products take less time than a table. */
 static bool has_function(const Chain *chain)
 {
     for (int i = 0; i < chain->n; i++) {
         const Node *node = chain->node[i];
-        if (node->n_in == 1 && (node->op->flags & OP_ELEMENTWISE))
+        if (node->n_in == 1 && (node->op->flags & OP_ELEMENTWISE) &&
+            node->in[0]->dtype == DT_F32)
             return true;
     }
     return false;
