@@ -57,9 +57,17 @@ INLAY_INLINE void inlay_qdot_rows(const inlay_qdots *of, int32_t n,
 /* Whole fours of n columns, whose sums stay in registers; returns how many columns those are. */
 #if INLAY_QMVE
 #include "kernels/qdot_mve.inc.h"
-#elif INLAY_QL == 1
-INLAY_INLINE void inlay_qdot_four(const inlay_qdots *of, int32_t j,
-                                  int b_signed)
+#else
+#if INLAY_QL == 1
+enum { INLAY_QDOT_LANES = 4 }; /* columns at a time, at the most */
+#elif INLAY_QL == 8
+enum { INLAY_QDOT_LANES = 8 };
+#else
+enum { INLAY_QDOT_LANES = 16 };
+#endif
+
+INLAY_INLINE void inlay_qdot_lanes(const inlay_qdots *of, int32_t j,
+                                   int32_t lanes, int b_signed)
 {
     const uint8_t *a = of->a;
     const uint8_t *const end = a + of->k;
@@ -67,34 +75,28 @@ INLAY_INLINE void inlay_qdot_four(const inlay_qdots *of, int32_t j,
     const ptrdiff_t ldb = of->ldb;
     const int32_t flip = of->flip;
     const int32_t za = of->za;
-    int32_t acc[4];
+    int32_t acc[INLAY_QDOT_LANES];
     int32_t c;
-    memcpy(acc, of->acc + j, sizeof acc);
+    memcpy(acc, of->acc + j, (size_t)lanes * sizeof *acc);
     for (; a < end; a++, b += ldb) {
         const int32_t v = (*a ^ flip) - za;
         INLAY_UNROLL
-        for (c = 0; c < 4; c++)
+        for (c = 0; c < lanes; c++)
             acc[c] = inlay_wrap_add(acc[c], v * inlay_q8(b, c, b_signed));
     }
-    memcpy(of->acc + j, acc, sizeof acc);
+    memcpy(of->acc + j, acc, (size_t)lanes * sizeof *acc);
 }
 
 INLAY_INLINE int32_t inlay_qdot_fours(const inlay_qdots *of, int32_t n,
                                       int b_signed)
 {
-    int32_t j;
-    for (j = 0; j + 4 <= n; j += 4)
-        inlay_qdot_four(of, j, b_signed);
+    int32_t j = 0;
+    if (INLAY_QDOT_LANES > 4)
+        for (; j + INLAY_QDOT_LANES <= n; j += INLAY_QDOT_LANES)
+            inlay_qdot_lanes(of, j, INLAY_QDOT_LANES, b_signed);
+    for (; j + 4 <= n; j += 4)
+        inlay_qdot_lanes(of, j, 4, b_signed);
     return j;
-}
-#else
-INLAY_INLINE int32_t inlay_qdot_fours(const inlay_qdots *of, int32_t n,
-                                      int b_signed)
-{
-    (void)of;
-    (void)n;
-    (void)b_signed;
-    return 0;
 }
 #endif
 
