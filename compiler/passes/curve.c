@@ -75,6 +75,9 @@ static double known_at(const Known *known, double x)
     return x;
 }
 
+/* A bound from here on is none. */
+#define UNBOUNDED 1e30
+
 /* Numbers spread over what matters: the middle of all curves, their tails, and far out. */
 static const double points[] = {
     0.0,
@@ -115,8 +118,8 @@ static const double points[] = {
     1e6,
     -1e6,
     /* for bounds only */
-    1e30,
-    -1e30,
+    UNBOUNDED,
+    -UNBOUNDED,
 };
 
 enum {
@@ -212,6 +215,15 @@ static bool agrees_at_nan(Curve *curve)
     return isnan(evaluate(curve, (double)NAN));
 }
 
+/* Max(x, -3.4e38) is nothing for numbers, and makes one of -inf. */
+static bool agrees_at_infinity(Curve *curve, const Known *known)
+{
+    const double high = evaluate(curve, HUGE_VAL);
+    const double low = evaluate(curve, -HUGE_VAL);
+    return known->kind != KNOWN_IDENTITY ||
+           (isinf(high) && high > 0.0 && isinf(low) && low < 0.0);
+}
+
 /* Where the curve's constants lie and beside them: a piece may begin there that no fixed point
  * meets. Constants follow the results of the steps. */
 static bool agrees_at_constants(Curve *curve, const Known *known)
@@ -219,7 +231,7 @@ static bool agrees_at_constants(Curve *curve, const Known *known)
     for (int i = 1 + curve->steps; i < curve->values; i++) {
         const double at = curve->value[i];
         const double beside = 1e-3 * (1.0 + fabs(at));
-        if (!(fabs(at) <= 1e6))
+        if (!(fabs(at) < UNBOUNDED))
             continue;
         for (int k = -1; k <= 1; k++)
             if (!agrees_near(curve, known, at + k * beside))
@@ -241,7 +253,8 @@ static bool is_curve(Curve *curve, const Known *known)
         seen += finite;
     }
     return seen >= POINTS / 2 && agrees_within(curve, known) &&
-           agrees_at_constants(curve, known) && agrees_at_nan(curve);
+           agrees_at_constants(curve, known) && agrees_at_nan(curve) &&
+           agrees_at_infinity(curve, known);
 }
 
 /* The numbers of an activation that it would have to be, from the curve's values; false: it cannot
@@ -252,8 +265,8 @@ static bool fit_clamp(Curve *curve, Known *known)
 {
     const double low = value_at(curve, AT_LOW);
     const double high = value_at(curve, AT_HIGH);
-    known->a = low <= -1e30 ? -HUGE_VAL : low;
-    known->b = high >= 1e30 ? HUGE_VAL : high;
+    known->a = low <= -UNBOUNDED ? -HUGE_VAL : low;
+    known->b = high >= UNBOUNDED ? HUGE_VAL : high;
     return known->a < known->b;
 }
 

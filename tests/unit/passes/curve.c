@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Activations spelt with several operators become one; what only looks like them stays. */
+#include <float.h>
+
 #include "graphs.h"
 
 static const int64_t dims[] = { 2, 5 };
@@ -220,6 +222,25 @@ static void not_a_number(void **state)
     }
 }
 
+/* Min(1 / x, 1e12) of a norm that is zero: bounds far out are bounds, and the least float makes a
+ * number of -inf. */
+static void far_bounds(void **state)
+{
+    (void)state;
+    const float bounds[] = { 1e7f, 1e12f, FLT_MAX };
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        World w;
+        Tensor *x = begin(&w);
+        run(&w, unary(&w, "Sin", binary(&w, "Min", x, scalar(&w, bounds[i]))));
+        assert_int_equal(count_op(&w, "Min"), 1);
+        world_close(&w);
+        x = begin(&w);
+        run(&w, unary(&w, "Sin", binary(&w, "Max", x, scalar(&w, -bounds[i]))));
+        assert_int_equal(count_op(&w, "Max"), 1);
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +248,7 @@ int main(void)
         cmocka_unit_test(gelu),        cmocka_unit_test(smooth),
         cmocka_unit_test(straight),    cmocka_unit_test(stays),
         cmocka_unit_test(one_operand), cmocka_unit_test(not_a_number),
+        cmocka_unit_test(far_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
