@@ -182,7 +182,7 @@ static const OptionRow options[] = {
          "1x3x224x224"),
     LIST("dim", 0, MODELS, dim, "SYMBOL=N", value_dim,
          "a symbolic dimension, everywhere; 1..64: each run is given its "
-         "length within these bounds"),
+         "length within these bounds; PAST+1: it follows others"),
     TEXT("batch", 0, MODELS, batch, "N", value_batch,
          "the batch, where it is open (default: 1)"),
     LIST("const", 0, FILES, constant, "INPUT=FILE.pb", value_pair,

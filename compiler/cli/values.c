@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/values.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "ir/family.h"
 #include "passes/passes.h"
+#include "pipeline/dim_terms.h"
 #include "pipeline/numbers.h"
 #include "pipeline/preprocess.h"
 #include "pipeline/streams.h"
@@ -59,8 +61,12 @@ void value_dim(Arena *arena, const char *value)
 {
     char *name;
     LengthValue bounds;
-    if (!value_is_length(arena, value, &name, &bounds))
-        (void)value_read_dimension(value_divide(arena, value, &name));
+    if (value_is_length(arena, value, &name, &bounds))
+        return;
+    const char *number = value_divide(arena, value, &name);
+    /* Else it is a sum of other dimensions, of which the model has to be known. */
+    if (isdigit((unsigned char)*number) && !dim_is_terms(number))
+        (void)value_read_dimension(number);
 }
 
 void value_threads(Arena *arena, const char *value)

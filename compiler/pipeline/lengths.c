@@ -45,12 +45,14 @@ static void check_size(const Lengths *lengths)
 {
     if (lengths->n > MOST_LENGTHS)
         fail_at(STATUS_USAGE, LOC_NONE,
-                "give the others one length: --dim S=16",
+                "give the others one length (--dim S=16), or say what they "
+                "follow (--dim TOTAL=PAST+S)",
                 "%d lengths within bounds: there may be %d", lengths->n,
                 MOST_LENGTHS);
     if (lengths_combinations(lengths) > MOST_COMBINATIONS)
         fail_at(STATUS_UNSUPPORTED, LOC_NONE,
-                "take narrower bounds, or give one of them a length",
+                "take narrower bounds, give one of them a length, or say what "
+                "it follows (--dim TOTAL=PAST+S)",
                 "the lengths have %" PRId64
                 " combinations; the model is compiled for each, and there may "
                 "be %d",

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "emit/text.h"
+#include "pipeline/dim_terms.h"
 #include "pipeline/values.h"
 
 /* ---- symbols ---- */
@@ -80,6 +81,27 @@ static bool is_name_of_batch(const char *symbol)
     return false;
 }
 
+static const int64_t *value_of(const void *context, const char *name)
+{
+    const Symbol *symbol = map_get(context, name);
+    return symbol ? &symbol->value : NULL;
+}
+
+/* Is the dimension a sum of others: "past_sequence_length + 1"? */
+static bool follows_others(const Map *symbols, const Tensor *input, int k,
+                           int64_t *value)
+{
+    const char *symbol = symbol_of(input, k);
+    return symbol && dim_is_terms(symbol) &&
+           dim_terms(symbols->arena, symbol, value_of, symbols, value);
+}
+
+static bool is_sum(const Map *symbols, const Tensor *input, int k)
+{
+    int64_t value;
+    return follows_others(symbols, input, k, &value);
+}
+
 /* Behind a batch that is called so, another such name is a length: [batch_size, N] samples. */
 static bool is_batch(const Map *symbols, const Tensor *input, int k)
 {
@@ -87,6 +109,8 @@ static bool is_batch(const Map *symbols, const Tensor *input, int k)
     const char *symbol = symbol_of(input, k);
     if (!symbol)
         return k == 0;
+    if (is_sum(symbols, input, k))
+        return false;
     if (is_name_of_batch(symbol))
         return !is_name_of_batch(first) || has_symbol(input, k, first);
     const Symbol *known = map_get(symbols, symbol);
@@ -119,6 +143,15 @@ static bool take_known(const Map *symbols, Tensor *input)
     return changed;
 }
 
+static void settle_symbol(const Map *symbols, const Tensor *input, int k)
+{
+    const char *name = symbol_of(input, k);
+    if (!name)
+        return;
+    Symbol *symbol = map_get(symbols, name);
+    symbol->value = input->shape.dim[k];
+}
+
 static bool take_batch(Settling *settling, Tensor *input)
 {
     bool changed = false;
@@ -126,6 +159,7 @@ static bool take_batch(Settling *settling, Tensor *input)
         if (!is_open(input, k) || !is_batch(settling->symbols, input, k))
             continue;
         input->shape.dim[k] = settling->batch;
+        settle_symbol(settling->symbols, input, k);
         changed = true;
     }
     if (changed && !settling->first)
@@ -134,7 +168,16 @@ static bool take_batch(Settling *settling, Tensor *input)
     return changed;
 }
 
-/* All that is known first: a batch that one input gives is no open one of another. */
+static void take_sums(const Map *symbols, Tensor *input)
+{
+    for (int k = 0; k < input->shape.rank; k++) {
+        int64_t value;
+        if (is_open(input, k) && follows_others(symbols, input, k, &value))
+            input->shape.dim[k] = value;
+    }
+}
+
+/* All that is known first: a batch that one input gives is no open one of another. Sums last. */
 static void settle_all(Settling *settling)
 {
     const Graph *graph = settling->compile->graph;
@@ -151,6 +194,9 @@ static void settle_all(Settling *settling)
             VEC_PUSH(arena, &settling->shape,
                      arena_printf(arena, "%s=%s", input->name, dims));
     }
+    /* The manifest leaves them open: where lengths have bounds they follow those. */
+    for (size_t i = 0; i < graph->input.n; i++)
+        take_sums(settling->symbols, graph->input.at[i]);
 }
 
 static const char *others(Arena *arena, int count)
@@ -236,19 +282,20 @@ static void add_symbol(Report *report, const char *name)
     symbol->listed = true;
 }
 
-static void add_input(Report *report, const Tensor *input)
+/* Of sums or of all others. */
+static void add_input(Report *report, const Tensor *input, bool sums)
 {
     bool unnamed = false;
     for (int k = 0; k < input->shape.rank; k++) {
         if (!is_open(input, k))
             continue;
         const char *symbol = symbol_of(input, k);
-        if (symbol)
-            add_symbol(report, symbol);
-        else
+        if (!symbol)
             unnamed = true;
+        else if (is_sum(report->symbols, input, k) == sums)
+            add_symbol(report, symbol);
     }
-    if (unnamed)
+    if (unnamed && !sums)
         VEC_PUSH(report->arena, &report->unnamed, input);
 }
 
@@ -315,7 +362,10 @@ void settle_inputs(Compile *compile)
     for (size_t i = 0; i < graph->input.n; i++)
         check_kind(graph, graph->input.at[i]);
     for (size_t i = 0; i < graph->input.n; i++)
-        add_input(&report, graph->input.at[i]);
+        add_input(&report, graph->input.at[i], false);
+    /* Sums follow what is open. */
+    for (size_t i = 0; i < graph->input.n && !report.symbol.n; i++)
+        add_input(&report, graph->input.at[i], true);
     report_open(compile, &report);
     fail_if_errors();
 }

@@ -7,8 +7,9 @@
 
 /* A symbol that another input's --shape gives has that value. An open batch is 1, and a note says
  * so, or that of --batch: a dimension called batch, batch_size or N, and a dimension 0 whose symbol
- * stands nowhere else. What else is open, or is no plain tensor, fails with 69, with the command to
- * type next. Compile.shape gets what was settled. */
+ * stands nowhere else. One that is called as a sum of others ("past + 1") has its value. What else
+ * is open, or is no plain tensor, fails with 69, with the command to type next. Compile.shape gets
+ * what was settled. */
 void settle_inputs(Compile *compile);
 
 #endif

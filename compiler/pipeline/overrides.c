@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "onnx/reader.h"
 #include "onnx/tensor_file.h"
+#include "pipeline/dim_terms.h"
 #include "pipeline/literal.h"
 #include "pipeline/values.h"
 
@@ -54,13 +55,15 @@ static void apply_shape(Graph *graph, const char *text)
     const char *dims;
     Tensor *tensor = shaped_input(graph, text, &dims);
     const Shape old = tensor->shape;
-    const Shape shape = value_read_shape(dims);
+    Shape shape = value_read_shape(dims);
     if (old.rank >= 0 && old.rank != shape.rank)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "--shape %s: the input has %d dimensions, not %d", text,
                 old.rank, shape.rank);
     for (int k = 0; k < old.rank; k++)
-        if (old.dim[k] > 0 && old.dim[k] != shape.dim[k])
+        if (shape.dim[k] < 0)
+            shape.dim[k] = old.dim[k];
+        else if (old.dim[k] > 0 && old.dim[k] != shape.dim[k])
             fail_at(STATUS_USAGE, LOC_NONE, NULL,
                     "--shape %s: dimension %d is fixed to %lld in the model",
                     text, k, (long long)old.dim[k]);
@@ -97,22 +100,73 @@ static _Noreturn void fail_symbol(const Graph *graph, const char *symbol)
             "--dim %s: no dimension of the inputs has a name", symbol);
 }
 
-static void apply_dim(Graph *graph, const char *text)
+static const int64_t *size_of(const void *context, const char *name)
 {
-    char *symbol;
-    const int64_t v =
-        value_read_dimension(value_divide(graph->arena, text, &symbol));
+    const Graph *graph = context;
+    for (size_t i = 0; i < graph->input.n; i++) {
+        const Tensor *tensor = graph->input.at[i];
+        for (int k = 0; k < tensor->shape.rank; k++)
+            if (tensor->symbol[k] && !strcmp(tensor->symbol[k], name))
+                return &tensor->shape.dim[k];
+    }
+    return NULL;
+}
+
+/* "total=past + 1": the dimension is called so. */
+static void rename_dim(Graph *graph, Tensor *tensor, int k, const char *name)
+{
+    const char **symbol = arena_copy(graph->arena, tensor->symbol,
+                                     MAX_RANK * sizeof *tensor->symbol);
+    symbol[k] = name;
+    tensor->symbol = symbol;
+}
+
+static bool is_number(const char *text)
+{
+    return !text[strspn(text, "0123456789")];
+}
+
+/* Dimensions get another name, or where that is NULL, a size. */
+static void set_dims(Graph *graph, const char *symbol, const char *name,
+                     int64_t size)
+{
     bool found = false;
     for (size_t i = 0; i < graph->input.n; i++) {
         Tensor *tensor = graph->input.at[i];
-        for (int k = 0; k < tensor->shape.rank; k++)
-            if (tensor->symbol[k] && !strcmp(tensor->symbol[k], symbol)) {
-                tensor->shape.dim[k] = v;
-                found = true;
-            }
+        for (int k = 0; k < tensor->shape.rank; k++) {
+            if (!tensor->symbol[k] || strcmp(tensor->symbol[k], symbol))
+                continue;
+            found = true;
+            if (name)
+                rename_dim(graph, tensor, k, name);
+            else
+                tensor->shape.dim[k] = size;
+        }
     }
     if (!found)
         fail_symbol(graph, symbol);
+}
+
+static void apply_sum(Graph *graph, const char *text)
+{
+    char *symbol;
+    int64_t size;
+    const char *value = value_divide(graph->arena, text, &symbol);
+    if (is_number(value))
+        return;
+    if (!dim_terms(graph->arena, value, size_of, graph, &size))
+        fail_at(STATUS_USAGE, LOC_NONE,
+                "a number, bounds (1..64), or a sum of names (past + 1)",
+                "--dim %s: \"%s\" is no dimension", text, value);
+    set_dims(graph, symbol, value, -1);
+}
+
+static void apply_dim(Graph *graph, const char *text)
+{
+    char *symbol;
+    const char *value = value_divide(graph->arena, text, &symbol);
+    if (is_number(value))
+        set_dims(graph, symbol, NULL, value_read_dimension(value));
 }
 
 static void remove_input(Graph *graph, const Tensor *tensor)
@@ -145,6 +199,8 @@ void override_inputs(Graph *graph, const Options *options)
 {
     for (const char **s = options->shape; s && *s; s++)
         apply_shape(graph, *s);
+    for (const char **s = options->dim; s && *s; s++)
+        apply_sum(graph, *s);
     for (const char **s = options->dim; s && *s; s++)
         apply_dim(graph, *s);
     for (const char **s = options->constant; s && *s; s++)

@@ -114,7 +114,9 @@ Shape value_read_shape(const char *text)
         if (shape.rank == MAX_RANK)
             fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL,
                     "--shape: more than %d dimensions", MAX_RANK);
-        at = read_dimension(at, &shape.dim[shape.rank++]);
+        int64_t *dim = &shape.dim[shape.rank++];
+        *dim = -1;
+        at = *at == 'N' ? at + 1 : read_dimension(at, dim);
         if (!*at)
             return shape;
         if (*at != 'x')

@@ -34,6 +34,13 @@ SETTLED = [
     ('--batch', [['batch', 3], [None, 3]], ['--batch', '4'], [[4, 3], [4, 3]]),
     ('--dim goes before', [['batch', 3]], ['--dim', 'batch=5'], [[5, 3]]),
     ('a symbol that --shape gives elsewhere', [['batch', 'T'], ['batch', 'T']], ['--shape', 'x0=2x7'], [[2, 7], [2, 7]]),
+    ('a sum of others', [[1, 'past', 1], [1, 1, 'past + 1']], ['--dim', 'past=7', '--shape', 'x1=1x1xN'], [[1, 7, 1], [1, 1, 8]]),
+    ('a sum by an option', [[1, 'past', 'S'], [1, 1, 1, 'total', 1, 1]], ['--dim', 'total=past+2*S-1', '--dim', 'past=7', '--dim', 'S=3'],
+     [[1, 7, 3], [1, 1, 1, 12, 1, 1]]),
+    ('another name by an option', [[1, 'T', 'past'], [1, 'U', 1]], ['--dim', 'past=4', '--dim', 'U=T', '--dim', 'T=3'], [[1, 3, 4], [1, 3, 1]]),
+    ('heads of a batch', [['batch', 3], ['batch * 4', 3]], [], [[1, 3], [4, 3]]),
+    ('a rounded part', [[1, 'T', 1], [1, 1, 'T // 2']], ['--dim', 'T=7'], [[1, 7, 1], [1, 1, 3]]),
+    ('a number goes before a sum', [[1, 'T', 1], [1, 1, 'T + 1']], ['--dim', 'T=7', '--dim', 'T + 1=9'], [[1, 7, 1], [1, 1, 9]]),
     ('--shape of the only input', [['batch', 'T']], ['--shape', '2x9'], [[2, 9]]),
 ]
 # name, inputs, options, symbols and inputs that the errors name
@@ -45,6 +52,9 @@ OPEN = [
     ('a dimension 0 that stands inside elsewhere', [['T', 3], [3, 'T']], [], ['T']),
     ('one without a name', [[1, None]], [], ['x0']),
     ('"?" is no name', [[1, '?', '?']], [], ['x0']),
+    ('a sum of what is open', [[1, 'past', 1], [1, 1, 'past + 1']], [], ['past']),
+    ('a sum that is no size', [[1, 'past', 1], [1, 1, 'past - 9']], ['--dim', 'past=7'], ['past - 9']),
+    ('a sum of what no input has', [[1, 'past', 1], [1, 1, 'past + S']], ['--dim', 'past=7'], ['past + S']),
     ('both', [['batch', 'T'], ['batch', None]], [], ['T', 'x1']),
     ('a symbol that a shell would take apart', [['batch', "T '$x"]], [], ["T '$x"]),
 ]
@@ -107,7 +117,7 @@ def main():
             write(inputs)
             refused(t, o, path, name, flags, named)
         write([[2, 3], [2, 3]])
-        for flags, word in [(['--batch', '2'], 'open batch'), (['--shape', '2x3'], '2 inputs'), (['--batch', '0'], 'batch of 0'), (['--batch', 'x'], 'dimension')]:
+        for flags, word in [(['--batch', '2'], 'open batch'), (['--shape', '2x3'], '2 inputs'), (['--batch', '0'], 'batch of 0'), (['--batch', 'x'], 'dimension'), (['--dim', 'T=U+1'], '"U+1" is no dimension'), (['--dim', 'T=x'], 'no dimension')]:
             status, text, messages = run(o, ['analyze', path] + flags)
             t.ok('%s is refused' % ' '.join(flags), status == 64 and word in messages and not text, messages)
     t.done()

@@ -172,6 +172,15 @@ def decoder_cache(net):
     return [net.linear(net.join(net.op('MatMul', s, v)), C), k, v]
 
 
+def decoder_prefill(net):
+    """S steps behind T cached ones; the mask is of both."""
+    x, mask = net.input([1, 'S', C]), net.input([1, 1, 1, 'T + S'])
+    past = [net.input([1, HEADS, 'T', C // HEADS]) for _ in range(2)]
+    k, v = [net.op('Concat', p, net.heads(net.linear(x, C)), axis=2) for p in past]
+    s = net.op('Softmax', net.op('Add', net.scores(net.heads(net.linear(x, C)), k), mask), axis=-1)
+    return [net.linear(net.join(net.op('MatMul', s, v)), C), k, v]
+
+
 def words_range(net):
     ids = net.input([1, 'T'], 'int64')
     places = net.op('Unsqueeze', net.range(net.size(ids, 1)), net.ints(0))
@@ -379,9 +388,10 @@ def two_lengths(net):
     return [net.norm(net.op('Add', x, net.attend(x, None, net.block(memory))))]
 
 
-ALL = [encoder, encoder_mask, encoder_where, decoder_trilu, decoder_table, decoder_range, decoder_cache, words_range, words_slice,
-       words_cumsum, pool_mean, pool_masked, pool_max, pool_attention, last_step, first_step, norm_parts, norm_time, conv_half, conv_gated,
-       conv_causal, image, lstm, lstm_both, gru, gru_both, flat, rotary, relative, einsum, quantized, mean_by_size, backwards, two_lengths]
+ALL = [encoder, encoder_mask, encoder_where, decoder_trilu, decoder_table, decoder_range, decoder_cache, decoder_prefill, words_range,
+       words_slice, words_cumsum, pool_mean, pool_masked, pool_max, pool_attention, last_step, first_step, norm_parts, norm_time, conv_half,
+       conv_gated, conv_causal, image, lstm, lstm_both, gru, gru_both, flat, rotary, relative, einsum, quantized, mean_by_size, backwards,
+       two_lengths]
 
 
 class Model:
@@ -401,7 +411,7 @@ class Model:
         made = random.Random('%s %s %d' % (self.name, sorted(sizes.items()), seed))
         tensors = []
         for name, kind, dims in self.inputs:
-            real = [sizes.get(d, d) for d in dims]
+            real = [sum(sizes[s] for s in d.split(' + ')) if isinstance(d, str) else d for d in dims]
             n = math.prod(real)
             pick = {'float32': lambda: made.uniform(-1, 1), 'int64': lambda: made.randrange(2), 'bool': lambda: made.random() < .7}[kind]
             values = [pick() for _ in range(n)]
