@@ -181,6 +181,16 @@ static bool was_said(Map *said, const Tensor *tensor, const char *found)
     return map_put(said, key, said) != NULL;
 }
 
+/* An initializer has the type of its data, whatever is said beside it: converters to float16 leave
+ * those of small numbers as they are and declare all. */
+static void warn_initializer(const Tensor *tensor, Map *said)
+{
+    if (!map_put(said, "initializers", said))
+        warn_at(loc_of(tensor),
+                "initializer \"%s\" is declared as %s, but is %s", tensor->name,
+                dtype_name(tensor->declared_dtype), dtype_name(tensor->dtype));
+}
+
 static void check_type(const Tensor *tensor, Map *said)
 {
     const DType declared = tensor->declared_dtype;
@@ -188,6 +198,10 @@ static void check_type(const Tensor *tensor, Map *said)
     if (declared == DT_NONE || found == DT_NONE || declared == found ||
         tensor->sequence || was_said(said, tensor, dtype_name(found)))
         return;
+    if (tensor->value && !maker_of(tensor)) {
+        warn_initializer(tensor, said);
+        return;
+    }
     error_at(STATUS_MALFORMED, loc_of(tensor), "declare its true type, or none",
              "value \"%s\" is declared as %s, but is %s", tensor->name,
              dtype_name(declared), dtype_name(found));

@@ -215,6 +215,14 @@ def mistyped(result, between=None):
     return put(1, 8) + put(8, put(2, 17)) + put(7, graph)
 
 
+def mistyped_weight():
+    """Floats, which the file declares to be float16, as converters do that leave some as they are."""
+    weight = make_tensor('w', F32, [1], struct.pack('<f', 2))
+    graph = put(1, make_node('Mul', ['x', 'w'], ['y'], 'mul')) + put(2, 'g') + put(5, weight) + put(11, make_value('x', F32, [4])) + \
+        put(12, make_value('y', F32, [4])) + put(13, make_value('w', 10, [1]))
+    return put(1, 8) + put(8, put(2, 17)) + put(7, graph)
+
+
 def pooled(**attrs):
     return make_model([make_node('MaxPool', ['x'], ['y'], 'pool', kernel_shape=[3, 3], **attrs)], [make_value('x', F32, [1, 1, 5, 5])], [make_value('y', F32, [1, 1, 3, 3])])
 
@@ -363,6 +371,7 @@ def tolerated(t, o):
     nothing = make_model([make_node('NonZero', ['x'], ['y'])], [make_value('x', F32, [0, 2])], [make_value('y', I64, [2, 3])])
     for name, model, flags, words in (('nothing that is not zero', nothing, [], []),
                                       ('a zero point of NaN', dequantized(18), [], []),
+                                      ('a weight declared of another type', mistyped_weight(), [], ['"w"', 'float16', 'float32']),
                                       ('private attributes', pooled(__note='mine'), [], []),
                                       ('operator set imported twice', twice, [], ['imported twice', '13', '17']),
                                       ('declared for other sizes than the user gives', lies(['n', 3], [1, 3], [1, 3]), ['--dim', 'n=2'], ['"m"', '[1,3]', '[2,3]'])):
