@@ -57,6 +57,10 @@ bool dynamic_made(Node *node);
 int dynamic_joined(const Node *at, int n, /* parts */
                    const int64_t *part,   /* [n] */
                    int fresh);
+/* The number of a size that is another times `from`, divided by `to`. */
+int dynamic_scaled(const Node *at, int id, /* the other's */
+                   int64_t from,           /* a row's elements, */
+                   int64_t to);            /* and those of a new one */
 /* A Reshape that joins the dynamic axis with those behind it, or takes such from it. */
 bool dynamic_reshaped(Node *node, Tensor *tensor);
 /* A Pad that puts elements before or behind those of the dynamic axis (dynamic_pad.c). */

@@ -108,19 +108,50 @@ static int64_t element_of(const Tensor *list, int64_t at)
     return tensor_count(list) == 1 ? 0 : at;
 }
 
-/* Is entry `at` of the pads a number less the size of x along the axis? *size: the number. */
+/* Rows of x that were flattened: so many elements of each lie along the axis. */
+static bool is_size(const Node *node, int axis, const CountedSize *counted,
+                    int64_t row)
+{
+    const int size_id = node->in[0]->size_id[axis];
+    return counted && dynamic_scaled(node, counted->id, row, 1) == size_id;
+}
+
+/* Is the element a number less the size of x along the axis, in rows of so many? *size: the number.
+ */
+static bool is_rest(const Node *node, Element element, int axis, int64_t row,
+                    int64_t *size)
+{
+    const Node *sub = element.tensor->producer;
+    if (!sub || !node_is(sub, "Sub"))
+        return false;
+    const int64_t whole = element_of(sub->in[0], element.at);
+    const int64_t less = element_of(sub->in[1], element.at);
+    if (!is_size(node, axis, dynamic_entry(sub, 1, less), row))
+        return false;
+    return partly_known(node->graph, sub->in[0], whole, size) && *size >= 0;
+}
+
+/* Is entry `at` of the pads what is left of a size, or that times the length of a row? *size: the
+ * size. */
 static bool fills_up_to(const Node *node, int at, int axis, int64_t *size)
 {
     const Element entry = partly_origin(node->in[1], at);
-    const Node *sub = entry.tensor->producer;
-    if (!sub || !node_is(sub, "Sub"))
-        return false;
-    const int64_t whole = element_of(sub->in[0], entry.at);
-    const int64_t less = element_of(sub->in[1], entry.at);
-    const CountedSize *counted = dynamic_entry(sub, 1, less);
-    if (!counted || counted->id != node->in[0]->size_id[axis])
-        return false;
-    return partly_known(node->graph, sub->in[0], whole, size) && *size >= 0;
+    const Node *mul = entry.tensor->producer;
+    if (is_rest(node, entry, axis, 1, size))
+        return true;
+    for (int i = 0; mul && node_is(mul, "Mul") && i < 2; i++) {
+        int64_t row;
+        const Tensor *rows = mul->in[1 - i];
+        const Element rest =
+            partly_origin(mul->in[i], element_of(mul->in[i], entry.at));
+        if (!partly_known(node->graph, rows, element_of(rows, entry.at), &row))
+            continue;
+        if (row < 1 || !is_rest(node, rest, axis, row, size))
+            continue;
+        *size = i64_mul(*size, row);
+        return true;
+    }
+    return false;
 }
 
 /* Along the axis, of what node makes: as the file declares it, checked when the model runs. */

@@ -452,19 +452,27 @@ static int open_axis(const Node *node, int axis)
     return -1;
 }
 
+int dynamic_scaled(const Node *at, int id, int64_t from, int64_t to)
+{
+    Graph *root = graph_root(at->graph);
+    const int64_t part[] = {
+        INT64_MIN, /* no sum */
+        id,
+        from,
+        to,
+    };
+    if (from == to)
+        return id;
+    root->next_size++;
+    return dynamic_joined(at, 4, part, root->next_size);
+}
+
 /* Elements of the axis, each `from` of the operand, become elements of `to`: as many lie before
  * both, so that those that count still come first. */
 static void resize_axis(Node *node, const Tensor *tensor, int axis,
                         int64_t from, int64_t to)
 {
-    const int64_t part[] = {
-        INT64_MIN, /* no sum */
-        tensor->size_id[axis],
-        from,
-        to,
-    };
-    const int fresh = ++graph_root(node->graph)->next_size;
-    const int id = dynamic_joined(node, 4, part, fresh);
+    const int id = dynamic_scaled(node, tensor->size_id[axis], from, to);
     Tensor *size = dynamic_size(node, tensor, axis);
     size = expand_mul(node, size, expand_i64(node, from));
     size = expand_div(node, size, expand_i64(node, to));

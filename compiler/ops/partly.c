@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "ops/dynamic.h"
 #include "ops/expand.h"
+#include "ops/ranges.h"
 
 /* Longer chains count as not known. */
 enum { MOST_MOVES = 64 };
@@ -58,6 +59,56 @@ static bool leave_gather(const Node *node, Element *element)
     return true;
 }
 
+/* The index of element `at` along each axis, and back. */
+static void index_of(const Shape *shape, int64_t at, int64_t *index)
+{
+    for (int i = shape->rank; i-- > 0;) {
+        index[i] = at % shape->dim[i];
+        at /= shape->dim[i];
+    }
+}
+
+static int64_t place_of(const Shape *shape, const int64_t *index)
+{
+    int64_t at = 0;
+    for (int i = 0; i < shape->rank; i++)
+        at = at * shape->dim[i] + index[i];
+    return at;
+}
+
+/* Pads of torch are pairs, turned around and side by side: rows in reverse, then transposed. */
+static bool leave_rows(const Node *node, Element *element)
+{
+    int64_t first[MAX_RANK];
+    int64_t step[MAX_RANK];
+    int64_t index[MAX_RANK];
+    const Tensor *list = node->in[0];
+    if (list->dynamic || !slice_steps(node, first, step))
+        return false;
+    index_of(&node->out[0]->shape, element->at, index);
+    for (int i = 0; i < list->shape.rank; i++)
+        index[i] = first[i] + index[i] * step[i];
+    *element = (Element){ list, place_of(&list->shape, index) };
+    return true;
+}
+
+static bool leave_transpose(const Node *node, Element *element)
+{
+    int64_t count;
+    int64_t index[MAX_RANK];
+    int64_t from[MAX_RANK];
+    const Tensor *list = node->in[0];
+    const int rank = list->shape.rank;
+    const int64_t *perm = node_ints(node, "perm", &count);
+    if (list->dynamic)
+        return false;
+    index_of(&node->out[0]->shape, element->at, index);
+    for (int i = 0; i < rank; i++)
+        from[perm ? perm[i] : rank - 1 - i] = index[i];
+    *element = (Element){ list, place_of(&list->shape, from) };
+    return true;
+}
+
 static bool leave_slice(const Node *node, Element *element)
 {
     int64_t count;
@@ -65,7 +116,9 @@ static bool leave_slice(const Node *node, Element *element)
     const int64_t *step = infer_ints(node, 4, &count);
     const int64_t *start = infer_ints(node, 1, &count);
     const bool strided = step && *step != 1;
-    if (!start || list->dynamic || strided || (node_in(node, 4) && !step))
+    if (strided || list->shape.rank != 1)
+        return leave_rows(node, element);
+    if (!start || list->dynamic || (node_in(node, 4) && !step))
         return false;
     const int64_t n = list->shape.dim[0];
     const int64_t first = *start < 0 ? *start + n : *start;
@@ -121,6 +174,10 @@ static bool leave(Element *element)
         element->tensor = node->in[0];
         return !element->tensor->dynamic;
     }
+    if (node_is(node, "Transpose"))
+        return leave_transpose(node, element);
+    if (node_is(node, "Slice"))
+        return leave_slice(node, element);
     if (element->tensor->shape.rank > 1)
         return false;
     if (node_is(node, "Concat"))
@@ -129,9 +186,7 @@ static bool leave(Element *element)
         return leave_gather(node, element);
     if (node_is(node, "Add"))
         return leave_add(node, element);
-    if (node_is(node, "Where"))
-        return leave_where(node, element);
-    return node_is(node, "Slice") && leave_slice(node, element);
+    return node_is(node, "Where") && leave_where(node, element);
 }
 
 Element partly_origin(const Tensor *list, int64_t at)

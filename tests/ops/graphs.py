@@ -159,6 +159,26 @@ def what_is_made_of_a_selection(x=(3, -1, 4, -2, 5)):
         floats('own', [n], picked)]
 
 
+def rows_filled_up(x=(3, -1, 4, -2, 5)):
+    """Rows of the positive numbers, flattened, as many as are missing to four filled with zeros by what torch makes of F.pad: pairs,
+    the last axis first, turned around and side by side (YOLO with its suppression, of ultralytics)."""
+    picked = [v for v in x if v > 0]
+    nodes = [
+        make_node('Greater', ['x', 'none'], ['mask']), make_node('NonZero', ['mask'], ['where']), make_node('Transpose', ['where'], ['at']),
+        make_node('GatherND', ['x', 'at'], ['v']), make_node('Reshape', ['v', 'column'], ['c']), make_node('Concat', ['c', 'c'], ['rows'], axis=1),
+        make_node('Shape', ['rows'], ['s']), make_node('Gather', ['s', 'zero'], ['n']), make_node('Gather', ['s', 'one'], ['wide']),
+        make_node('Sub', ['four', 'n'], ['rest']), make_node('Mul', ['rest', 'wide'], ['more']), make_node('Reshape', ['rows', 'flat'], ['f']),
+        make_node('Unsqueeze', ['more', 'flat'], ['m1']), make_node('Concat', ['begin', 'm1'], ['pair'], axis=0),
+        make_node('Reshape', ['pair', 'pairs'], ['p2']), make_node('Slice', ['p2', 'last', 'first', 'begin', 'last'], ['turned']),
+        make_node('Transpose', ['turned'], ['side']), make_node('Reshape', ['side', 'flat'], ['pads']),
+        make_node('Pad', ['f', 'pads'], ['filled']), make_node('Reshape', ['filled', 'pairs'], ['y'])]
+    model = make_model(
+        nodes, [make_value('x', F32, [len(x)])], [make_value('y', F32, [4, 2])],
+        [floats('none', [], [0]), ints('column', [2], [-1, 1]), ints('zero', [], [0]), ints('one', [], [1]), ints('four', [], [4]), ints('flat', [1], [-1]),
+         ints('begin', [1], [0]), ints('pairs', [2], [-1, 2]), ints('last', [1], [-1]), ints('first', [1], [-(1 << 63)])], 17)
+    return model, [floats('x', [len(x)], x)], [floats('y', [4, 2], [v for v in picked for _ in range(2)] + [0] * (8 - 2 * len(picked)))]
+
+
 def counted_constants():
     """What Unique and NonZero count in constants is known when the model is compiled: sizes are made of it."""
     model = make_model(
@@ -709,7 +729,7 @@ def main():
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
                  mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_images, selected_regions, gate_of_the_result_before,
-                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, counted_constants, outer_difference, bias_of_rows):
+                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, rows_filled_up, counted_constants, outer_difference, bias_of_rows):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = judge(o.inlay, windows_rounded_up(False))
