@@ -15,7 +15,7 @@ import onnx
 import tap
 from onnx import make_graph_attr, make_model, make_node, make_sequence, make_tensor, make_value
 
-F32, I64, BOOL = (onnx.CODES[t] for t in ('float32', 'int64', 'bool'))
+F32, I32, I64, BOOL = (onnx.CODES[t] for t in ('float32', 'int32', 'int64', 'bool'))
 
 
 def floats(name, dims, values):
@@ -177,6 +177,21 @@ def rows_filled_up(x=(3, -1, 4, -2, 5)):
         [floats('none', [], [0]), ints('column', [2], [-1, 1]), ints('zero', [], [0]), ints('one', [], [1]), ints('four', [], [4]), ints('flat', [1], [-1]),
          ints('begin', [1], [0]), ints('pairs', [2], [-1, 2]), ints('last', [1], [-1]), ints('first', [1], [-(1 << 63)])], 17)
     return model, [floats('x', [len(x)], x)], [floats('y', [4, 2], [v for v in picked for _ in range(2)] + [0] * (8 - 2 * len(picked)))]
+
+
+def as_many_bins():
+    """min(5, max(5, most + 1)) zeros, of which one is set, and max(2, min(1, most)) of another kind."""
+    nodes = [
+        make_node('ReduceMax', ['x'], ['most'], keepdims=1), make_node('Add', ['most', 'one'], ['more']), make_node('Max', ['five', 'more'], ['least']),
+        make_node('Min', ['least', 'bound'], ['bins']), make_node('Cast', ['bins'], ['size'], to=7), make_node('ConstantOfShape', ['size'], ['none']),
+        make_node('Cast', ['x'], ['at'], to=7), make_node('ScatterElements', ['none', 'at', 'w'], ['y'], axis=0),
+        make_node('Min', ['one', 'most'], ['few']), make_node('Max', ['few', 'two'], ['pair']), make_node('Cast', ['pair'], ['pairs'], to=7),
+        make_node('ConstantOfShape', ['pairs'], ['z'])]
+    model = make_model(
+        nodes, [make_value('x', I32, [1])], [make_value('y', F32, [5]), make_value('z', F32, [2])],
+        [make_tensor('one', I32, [1], struct.pack('<i', 1)), make_tensor('two', I32, [1], struct.pack('<i', 2)),
+         make_tensor('five', I32, [1], struct.pack('<i', 5)), make_tensor('bound', I32, [1], struct.pack('<i', 5)), floats('w', [1], [7])], 16)
+    return model, [make_tensor('x', I32, [1], struct.pack('<i', 3))], [floats('y', [5], [0, 0, 0, 7, 0]), floats('z', [2], [0, 0])]
 
 
 def counted_constants():
@@ -729,7 +744,8 @@ def main():
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
                  mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_images, selected_regions, gate_of_the_result_before,
-                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, rows_filled_up, counted_constants, outer_difference, bias_of_rows):
+                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, rows_filled_up, as_many_bins, counted_constants, outer_difference,
+                 bias_of_rows):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
     bad = judge(o.inlay, windows_rounded_up(False))
