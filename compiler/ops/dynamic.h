@@ -67,6 +67,8 @@ bool dynamic_reshaped(Node *node, Tensor *tensor);
 bool dynamic_padded(Node *node, Tensor *tensor);
 /* One that fills the axis up to a size that the file declares: true, it is replaced. */
 bool dynamic_filled_up(Node *node);
+/* A Split along it whose parts are known (dynamic_split.c). */
+void dynamic_split(Node *node);
 /* The number of the size that is `id`, but at most n. */
 int dynamic_limited(const Node *at, int id, int64_t n);
 /* A Slice whose starts or ends are known only at run time (dynamic_slice.c). */

@@ -8,6 +8,7 @@
 #include "kernels/move.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/steps.h"
 #include "ops/values.h"
 
 /* Transpose */
@@ -376,7 +377,7 @@ static void infer_declared_parts(Node *node, Shape s, int axis)
 }
 
 /* The parts as the file gives them; NULL: it does not, or they are values. */
-static const int64_t *given_parts(const Node *node, int64_t *count)
+const int64_t *split_parts(const Node *node, int64_t *count)
 {
     if (node_in(node, 1))
         return infer_ints(node, 1, count);
@@ -407,7 +408,7 @@ void infer_split(Node *node)
     Shape shape = *infer_shape(node, 0);
     const int axis = split_axis(node);
     int64_t count;
-    const int64_t *split = given_parts(node, &count);
+    const int64_t *split = split_parts(node, &count);
     if (!split && node_in(node, 1)) {
         infer_declared_parts(node, shape, axis);
         return;
@@ -443,7 +444,7 @@ static void check_parts(Lower *lower, Node *node, int axis)
 static int64_t part_size(const Node *node, int i, int axis)
 {
     int64_t count;
-    const int64_t *split = given_parts(node, &count);
+    const int64_t *split = split_parts(node, &count);
     const int64_t parts = node_int(node, "num_outputs", node->n_out);
     if (node->out[i])
         return node->out[i]->shape.dim[axis];

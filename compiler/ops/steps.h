@@ -35,5 +35,7 @@ bool steps_along(const Node *node, int k, int axis, Stepping *steps);
 bool steps_shared(const Node *node, int k, const Stepping *steps);
 /* What a Pad puts around its operand, by axis; false: a run decides. */
 bool pad_amounts(const Node *node, int64_t *before, int64_t *after);
+/* The sizes of a Split's parts; NULL: it says none, or they are known only at run time. */
+const int64_t *split_parts(const Node *node, int64_t *count);
 
 #endif

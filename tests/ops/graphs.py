@@ -179,6 +179,17 @@ def rows_filled_up(x=(3, -1, 4, -2, 5)):
     return model, [floats('x', [len(x)], x)], [floats('y', [4, 2], [v for v in picked for _ in range(2)] + [0] * (8 - 2 * len(picked)))]
 
 
+def taken_apart(x=(3, -1, 4, -2, 5)):
+    """The places of the positive numbers, one by one, as many as there were when the model was traced."""
+    model = make_model(
+        [make_node('Greater', ['x', 'none'], ['mask']), make_node('NonZero', ['mask'], ['where']), make_node('Transpose', ['where'], ['at']),
+         make_node('Split', ['at', 'ones'], ['a', 'b', 'c'], axis=0), make_node('Gather', ['x', 'b'], ['y'])],
+        [make_value('x', F32, [5])], [make_value('a', I64, [1, 1]), make_value('c', I64, [1, 1]), make_value('y', F32, [1, 1])],
+        [floats('none', [], [0]), ints('ones', [3], [1] * 3)], 17)
+    at = [i for i, v in enumerate(x) if v > 0]
+    return model, [floats('x', [5], x)], [ints('a', [1, 1], [at[0]]), ints('c', [1, 1], [at[-1]]), floats('y', [1, 1], [x[at[1]]])]
+
+
 def as_many_bins():
     """min(5, max(5, most + 1)) zeros, of which one is set, and max(2, min(1, most)) of another kind."""
     nodes = [
@@ -744,7 +755,7 @@ def main():
     t = tap.Tap()
     for case in (growing_sequence, while_loop, no_turn, values_of_a_turn, part_of_selection, detector, detector_without_boxes, copied_sequence,
                  mask_of_scores, joined_selections, joined_nothing, selected_rows, told_sizes, selected_images, selected_regions, gate_of_the_result_before,
-                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, rows_filled_up, as_many_bins, counted_constants, outer_difference,
+                 windows_rounded_up, padded_channels_last, what_is_made_of_a_selection, rows_filled_up, taken_apart, as_many_bins, counted_constants, outer_difference,
                  bias_of_rows):
         bad = judge(o.inlay, case())
         t.ok(case.__name__, not bad, bad)
@@ -753,6 +764,9 @@ def main():
     for x in ((-1, -2, 1, -3, -4), (4, 3, 2, 1, -1)):
         bad = judge(o.inlay, what_is_made_of_a_selection(x))
         t.ok('what is made of %d numbers of five' % sum(v > 0 for v in x), not bad, bad)
+    for x in ((3, -1, 4, -2, -5), (3, 1, 4, -2, 5)):
+        bad = judge(o.inlay, taken_apart(x))
+        t.ok('more or fewer than there were: the run fails', 'shape' in bad, bad)
     bad = carries_no_weights(o.inlay)
     t.ok(carries_no_weights.__name__, not bad, bad)
     for op, perm, index, attributes in TURNED:
@@ -810,8 +824,7 @@ def main():
     for part in (-1, 0):
         bad = judge(o.inlay, part_and_whole(part))
         t.ok('part %d of a sequence, and all of it' % part, not bad, bad)
-    for case in (of_some_rows('Split', ['rows', 'parts'], ints('parts', [2], [1, 3]), 2, axis=0),
-                 of_some_rows('MatMul', ['columns', 'w'], floats('w', [4, 3], range(12))),
+    for case in (of_some_rows('MatMul', ['columns', 'w'], floats('w', [4, 3], range(12))),
                  of_some_rows('GatherND', ['rows', 'at'], ints('at', [4, 1, 1], [0, 1, 1, 0]), batch_dims=1)):
         bad = judge(o.inlay, case)
         t.ok('what does not fit the most rows may fit those there are', bad.startswith('status 69') and 'at most' in bad, bad)
