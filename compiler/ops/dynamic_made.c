@@ -176,7 +176,6 @@ static bool compress_dynamic(Node *node)
 bool dynamic_made(Node *node)
 {
     dynamic_split(node);
-    dynamic_split(node);
     if (dynamic_repeated(node) || concat_dynamic(node) ||
         compress_dynamic(node))
         return true;

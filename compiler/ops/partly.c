@@ -59,13 +59,16 @@ static bool leave_gather(const Node *node, Element *element)
     return true;
 }
 
-/* The index of element `at` along each axis, and back. */
-static void index_of(const Shape *shape, int64_t at, int64_t *index)
+/* The index of element `at` along each axis, and back. False: there is none. */
+static bool index_of(const Shape *shape, int64_t at, int64_t *index)
 {
+    if (!shape_known(shape) || at < 0 || at >= shape_count(shape))
+        return false;
     for (int i = shape->rank; i-- > 0;) {
         index[i] = at % shape->dim[i];
         at /= shape->dim[i];
     }
+    return true;
 }
 
 static int64_t place_of(const Shape *shape, const int64_t *index)
@@ -83,9 +86,9 @@ static bool leave_rows(const Node *node, Element *element)
     int64_t step[MAX_RANK];
     int64_t index[MAX_RANK];
     const Tensor *list = node->in[0];
-    if (list->dynamic || !slice_steps(node, first, step))
+    if (list->dynamic || !slice_steps(node, first, step) ||
+        !index_of(&node->out[0]->shape, element->at, index))
         return false;
-    index_of(&node->out[0]->shape, element->at, index);
     for (int i = 0; i < list->shape.rank; i++)
         index[i] = first[i] + index[i] * step[i];
     *element = (Element){ list, place_of(&list->shape, index) };
@@ -100,9 +103,8 @@ static bool leave_transpose(const Node *node, Element *element)
     const Tensor *list = node->in[0];
     const int rank = list->shape.rank;
     const int64_t *perm = node_ints(node, "perm", &count);
-    if (list->dynamic)
+    if (list->dynamic || !index_of(&node->out[0]->shape, element->at, index))
         return false;
-    index_of(&node->out[0]->shape, element->at, index);
     for (int i = 0; i < rank; i++)
         from[perm ? perm[i] : rank - 1 - i] = index[i];
     *element = (Element){ list, place_of(&list->shape, from) };
