@@ -214,31 +214,6 @@ static inline void inlay_mve_lay(const inlay_mve_dw *of, int32_t channel)
 
 /* ---- sums ---- */
 
-#define INLAY_MVE_LOAD(q, x) "vldrb.8 " q ", [%[" x "]], %[next]\n"
-#define INLAY_MVE_MUL(s, q, w) "vmladav.s8 %[" s "], " q ", %q[" w "]\n"
-#define INLAY_MVE_X01 INLAY_MVE_LOAD("q0", "x0") INLAY_MVE_LOAD("q1", "x1")
-#define INLAY_MVE_X2 INLAY_MVE_MUL("s0", "q0", "w0") INLAY_MVE_LOAD("q0", "x2")
-#define INLAY_MVE_X3 INLAY_MVE_MUL("s1", "q1", "w1") INLAY_MVE_LOAD("q1", "x3")
-#define INLAY_MVE_S2 INLAY_MVE_MUL("s2", "q0", "w2")
-#define INLAY_MVE_S3 INLAY_MVE_MUL("s3", "q1", "w3")
-#define INLAY_MVE_X23 INLAY_MVE_X2 INLAY_MVE_X3 INLAY_MVE_S2 INLAY_MVE_S3
-#define INLAY_MVE_FOUR INLAY_MVE_X01 INLAY_MVE_X23
-
-/* The sums of four windows of up to 16 bytes; x goes on by `next`. */
-INLAY_INLINE int32x4_t inlay_mve_four(const uint8_t **x, const int8x16_t *w,
-                                      const int32_t next)
-{
-    int32_t s0, s1, s2, s3;
-    __asm__ volatile(INLAY_MVE_FOUR
-                     : INLAY_MVE_SUM(s0), INLAY_MVE_SUM(s1), INLAY_MVE_SUM(s2),
-                       INLAY_MVE_SUM(s3), [x0] "+r"(x[0]), [x1] "+r"(x[1]),
-                       [x2] "+r"(x[2]), [x3] "+r"(x[3])
-                     : [w0] "w"(w[0]), [w1] "w"(w[1]), [w2] "w"(w[2]),
-                       [w3] "w"(w[3]), [next] "i"(next)
-                     : "memory", "q0", "q1");
-    return inlay_mve_lanes(s0, s1, s2, s3);
-}
-
 /* A window of any size. */
 static inline int32_t inlay_mve_large(const uint8_t *x, const int8_t *w,
                                       int32_t n)
@@ -258,7 +233,6 @@ typedef struct inlay_mve_quad {
     const int8_t *w[4];
     int32_t channel, n; /* the first, and those that exist */
     int32x4_t start;
-    int simple;
 } inlay_mve_quad;
 
 /* Any results of a pixel. */
@@ -289,74 +263,6 @@ INLAY_APART void inlay_mve_dw_any(const inlay_mve_dw *of, inlay_mve_quad *quad)
     }
 }
 
-#if INLAY_MVE_FLOAT
-/* Goes on to the next pixel. */
-INLAY_INLINE void inlay_mve_forward(const uint8_t **x, int32_t next)
-{
-    int32_t i;
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++)
-        x[i] += next;
-}
-
-/* Bytes of four channels with windows of up to 16; constant: bytes from a pixel's to the next's, or
- * 0. */
-INLAY_INLINE void inlay_mve_dw_bytes(const inlay_mve_dw *of,
-                                     const inlay_mve_quad *quad, int constant)
-{
-    const inlay_qtile *tile = &of->job->of;
-    const inlay_mve_byte byte = inlay_mve_result_byte(&tile->result);
-    const mve_pred16_t some = vctp8q((uint32_t)of->window);
-    const float32x4_t scale = inlay_mve_scales(&tile->result, quad->channel);
-    const int32x4_t start = quad->start;
-    const int32_t next = of->next;
-    const uint8_t *x[4];
-    int8x16_t w[4];
-    int8_t *y = (int8_t *)of->row->y + of->c * tile->ys + quad->channel;
-    int32_t left, i;
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++) {
-        x[i] = quad->x[i];
-        w[i] = vldrbq_z_s8(quad->w[i], some);
-    }
-    for (left = of->pixels; left > 0; left--, y += tile->ys) {
-        const int32x4_t sum = inlay_mve_four(x, w, constant);
-        vstrbq_s32(y, inlay_mve_bytes(&byte, sum, start, scale));
-        if (constant == 0)
-            inlay_mve_forward(x, next);
-    }
-}
-
-INLAY_APART void inlay_mve_dw_4(const inlay_mve_dw *of,
-                                const inlay_mve_quad *quad)
-{
-    inlay_mve_dw_bytes(of, quad, 4);
-}
-
-INLAY_APART void inlay_mve_dw_8(const inlay_mve_dw *of,
-                                const inlay_mve_quad *quad)
-{
-    inlay_mve_dw_bytes(of, quad, 8);
-}
-
-INLAY_APART void inlay_mve_dw_0(const inlay_mve_dw *of,
-                                const inlay_mve_quad *quad)
-{
-    inlay_mve_dw_bytes(of, quad, 0);
-}
-
-static inline void inlay_mve_dw_simple(const inlay_mve_dw *of,
-                                       const inlay_mve_quad *quad)
-{
-    if (of->next == 4)
-        inlay_mve_dw_4(of, quad);
-    else if (of->next == 8)
-        inlay_mve_dw_8(of, quad);
-    else
-        inlay_mve_dw_0(of, quad);
-}
-#endif
-
 /* What the sums of four channels begin with. */
 static inline int32x4_t inlay_mve_start(const inlay_qtile *tile,
                                         int32_t channel)
@@ -371,7 +277,7 @@ static inline int32x4_t inlay_mve_start(const inlay_qtile *tile,
 
 /* Up to four channels, the first of which is number `lane` of those in scratch. */
 static inline void inlay_mve_dw_quad(const inlay_mve_dw *of, int32_t channel,
-                                     int32_t lane, int simple)
+                                     int32_t lane)
 {
     const inlay_qtile *tile = &of->job->of;
     const int32_t left = tile->channels - channel;
@@ -385,15 +291,33 @@ static inline void inlay_mve_dw_quad(const inlay_mve_dw *of, int32_t channel,
         quad.x[i] = of->scratch + (lane + own) * of->plane;
         quad.w[i] = tile->weights + (ptrdiff_t)(channel + own) * of->window;
     }
-#if INLAY_MVE_FLOAT
-    if (simple && quad.n == 4 && of->window <= 16) {
-        inlay_mve_dw_simple(of, &quad);
-        return;
-    }
-#else
-    (void)simple;
-#endif
     inlay_mve_dw_any(of, &quad);
+}
+
+#if INLAY_MVE_FLOAT
+#include "kernels/qdw_four.inc.h"
+#endif
+
+/* What is made of the windows of eight channels in scratch, or of those that exist; returns how
+ * many are made. */
+static inline int32_t inlay_mve_dw_simple(const inlay_mve_dw *of,
+                                          int32_t channel)
+{
+#if INLAY_MVE_FLOAT
+    const int32_t left = of->job->of.channels - channel;
+    const int32_t n = left < INLAY_QDEEP_LANES ? 4 : INLAY_QDEEP_LANES;
+    inlay_mve_made made;
+    if (of->window > 16 || left < 4)
+        return 0;
+    inlay_mve_made_of(of, &made);
+    inlay_mve_dw_fours(&made, channel, n,
+                       (uint8_t *)of->row->y + of->c * of->job->of.ys);
+    return n;
+#else
+    (void)of;
+    (void)channel;
+    return 0;
+#endif
 }
 
 /* Eight channels of the pixels, or those that exist. */
@@ -402,12 +326,15 @@ static inline void inlay_mve_dw_eight(inlay_mve_dw *of, int32_t channel,
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)of->job->step->params;
+    const int32_t left = of->job->of.channels - channel;
+    int32_t lane = 0;
     of->first = of->c * params->sw - params->pw;
     of->columns = inlay_qdeep_columns(params, of->pixels);
     inlay_mve_lay(of, channel);
-    inlay_mve_dw_quad(of, channel, 0, simple);
-    if (of->job->of.channels - channel > 4)
-        inlay_mve_dw_quad(of, channel + 4, 4, simple);
+    if (simple)
+        lane = inlay_mve_dw_simple(of, channel);
+    for (; lane < INLAY_QDEEP_LANES && lane < left; lane += 4)
+        inlay_mve_dw_quad(of, channel + lane, lane);
 }
 
 static inline void inlay_mve_dw_begin(inlay_mve_dw *of)
@@ -450,7 +377,7 @@ static inline void inlay_mve_dw_row(const inlay_qdw *job, const inlay_qrow *row,
 }
 
 #if INLAY_MVE_FLOAT
-#include "kernels/qdw_eight.inc.h"
+#include "kernels/qdw_columns.inc.h"
 #endif
 
 #endif

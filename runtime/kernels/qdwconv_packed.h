@@ -313,8 +313,8 @@ static inline int inlay_qdwconv_packed(void *const *base,
     }
 #endif
 #if INLAY_MVE_FLOAT
-    if (inlay_qdw_goes_deep(&job) && inlay_mve_eights_suit(&job)) {
-        inlay_mve_eights_all(&job, r0, r1, inlay_qdw_chunk(&job, r0, r1));
+    if (inlay_qdw_goes_deep(&job) && inlay_mve_columns_suit(&job)) {
+        inlay_mve_columns_all(&job, r0, r1, inlay_qdw_chunk(&job, r0, r1));
         return 0;
     }
 #endif
