@@ -78,24 +78,14 @@ static inline void inlay_mve_begin(inlay_mve_row *of, const inlay_qtile *tile)
     inlay_mve_limits(of);
 }
 
-/* A row of the window of which some taps stand alone or outside: `first` on, at x. */
-static inline void inlay_mve_edge_row(const inlay_mve_row *of, const uint8_t *x,
-                                      int32_t first, int8_t *to)
+/* n taps of a row of the window, the first of which lies at x. */
+INLAY_INLINE void inlay_mve_edge_row(const inlay_mve_row *of, const uint8_t *x,
+                                     int32_t n, int8_t *to)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)of->step->params;
     const int32_t pix = of->step->ref[1].pix;
     const int32_t ic = params->ic;
-    int32_t from = 0;
-    int32_t n = 0;
-    if (x)
-        n = inlay_clip(first, params->dw, params->kw, params->iw, &from);
-    if (n < params->kw)
-        inlay_mve_fill(to, of->zero, of->run);
-    if (n <= 0)
-        return;
-    x += (ptrdiff_t)(first + from * params->dw) * pix;
-    to += from * ic;
     if (params->dw == 1 && pix == ic) {
         inlay_mve_copy(to, x, n * ic, of->flip, 1);
         return;
@@ -104,20 +94,28 @@ static inline void inlay_mve_edge_row(const inlay_mve_row *of, const uint8_t *x,
         inlay_mve_copy(to, x, ic, of->flip, 1);
 }
 
-/* The window of pixel c of one group. */
+/* The window of pixel c of one group: zero points, and what exists of its rows. */
 INLAY_APART void inlay_mve_edge(const inlay_mve_row *of, int32_t group,
                                 int32_t c, int8_t *to)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)of->step->params;
     const int32_t first = c * params->sw - params->pw;
-    int32_t k;
+    int32_t from, k;
+    const int32_t n =
+        inlay_clip(first, params->dw, params->kw, params->iw, &from);
+    const ptrdiff_t at =
+        (ptrdiff_t)(first + from * params->dw) * of->step->ref[1].pix +
+        (ptrdiff_t)group * params->ic;
+    inlay_mve_fill(to, of->zero, of->rows * of->run);
+    if (!n)
+        return;
+    to += from * params->ic;
     for (k = 0; k < of->rows; k++, to += of->run) {
         const uint8_t *x =
             k < INLAY_MVE_ROWS ? of->x[k] : inlay_mve_find(of, k);
         if (x)
-            x += (ptrdiff_t)group * params->ic;
-        inlay_mve_edge_row(of, x, first, to);
+            inlay_mve_edge_row(of, x + at, n, to);
     }
 }
 
@@ -218,64 +216,64 @@ INLAY_INLINE int32x4_t inlay_mve_bytes(const inlay_mve_byte *byte,
     return inlay_mve_saturate(byte, vmulq_f32(v, scale));
 }
 
-INLAY_INLINE void inlay_mve_fours_of(const inlay_qtile *tile,
-                                     const inlay_mve_from *from,
-                                     inlay_mve_fours *of)
+static inline void inlay_mve_fours_of(const inlay_qtile *tile,
+                                      inlay_mve_fours *of)
 {
-    of->from = *from;
-    of->at.start = tile->bias;
-    of->at.scale = tile->result.scale;
+    const int32_t left = 4 - of->from.left;
+    of->weights = tile->weights;
+    of->first.start = tile->bias;
+    of->first.scale = tile->result.scale;
+    of->way = of->from.fours ? 0 : left;
+    of->rest = left;
     of->step = 16;
-    of->beside = (int32_t)tile->ys - 4;
     of->apart = (int32_t)(4 * tile->taps);
+    of->channels = tile->channels - tile->channels % 4;
+    of->ys = tile->ys;
+    of->byte = inlay_mve_result_byte(&tile->result);
     if (tile->result.each)
         return;
-    vst1q_f32(of->one, vdupq_n_f32(*of->at.scale));
-    of->at.scale = of->one;
+    vst1q_f32(of->one, vdupq_n_f32(*of->first.scale));
+    of->first.scale = of->one;
     of->step = 0;
 }
 
-/* All whole fours of channels of two pixels; returns how many channels those are. */
-INLAY_APART int32_t inlay_mve_simple_two(const inlay_qtile *tile, uint8_t *y,
-                                         const inlay_mve_from *from)
+/* All whole fours of channels of `pairs` times two pixels, the first of which begin at `from` and
+ * others `x` and `y` bytes further on. */
+INLAY_APART void inlay_mve_simple_two(inlay_mve_fours *of, uint8_t *to,
+                                      int32_t pairs, ptrdiff_t x, ptrdiff_t y)
 {
-    const inlay_mve_byte byte = inlay_mve_result_byte(&tile->result);
-    const int32_t whole = tile->channels - tile->channels % 4;
-    inlay_mve_fours of;
-    if (!whole)
-        return 0;
-    inlay_mve_fours_of(tile, from, &of);
-    of.end = y + whole;
-    inlay_mve_fours_run(&of, &byte, tile->weights, y, 1);
-    return whole;
+    for (; pairs > 0; pairs--, to += y) {
+        of->end = to + of->channels;
+        inlay_mve_fours_run(of, to, 1);
+        of->from.at.x += x;
+        of->from.at.next += x;
+    }
 }
 
-/* The same of one, by eights. */
-INLAY_APART int32_t inlay_mve_simple_one(const inlay_qtile *tile, uint8_t *y,
-                                         const inlay_mve_from *from)
+/* The same of one pixel, by eights. */
+INLAY_APART void inlay_mve_simple_one(inlay_mve_fours *of, uint8_t *to)
 {
-    const inlay_mve_byte byte = inlay_mve_result_byte(&tile->result);
-    const int32_t eights = tile->channels - tile->channels % 8;
-    const int8_t *w = tile->weights;
-    inlay_mve_fours of;
+    const int32_t eights = of->channels - of->channels % 8;
+    const int8_t *w = of->weights;
     int32x4_t sum;
-    inlay_mve_fours_of(tile, from, &of);
-    of.end = y + eights;
+    of->at = of->first;
+    of->end = to + eights;
     if (eights)
-        w = inlay_mve_fours_run(&of, &byte, w, y, 0);
-    if (tile->channels - eights < 4)
-        return eights;
-    inlay_mve_one(w, &of.from, &sum);
-    vstrbq_s32((int8_t *)y + eights,
-               inlay_mve_bytes(&byte, sum, vld1q_s32(of.at.start),
-                               vld1q_f32(of.at.scale)));
-    return eights + 4;
+        w = inlay_mve_fours_run(of, to, 0);
+    if (eights == of->channels)
+        return;
+    inlay_mve_one(w, &of->from, &sum);
+    vstrbq_s32((int8_t *)to + eights,
+               inlay_mve_bytes(&of->byte, sum, vld1q_s32(of->at.start),
+                               vld1q_f32(of->at.scale)));
 }
 #endif
 
 /* Are biases and scales those of the operands, and results bytes? */
 static inline int inlay_mve_is_simple(const inlay_qtile *tile)
 {
+    if (tile->ys > UINT16_MAX - 3)
+        return 0;
     if (!INLAY_QUSES(INLAY_QUSE_MORE))
         return INLAY_MVE_FLOAT;
     return INLAY_MVE_FLOAT && !inlay_qout_is_wide(tile->result.kind) &&
@@ -286,18 +284,22 @@ static inline int inlay_mve_is_simple(const inlay_qtile *tile)
 /* ---- pixels ---- */
 
 static inline void inlay_mve_channels(const inlay_qtile *tile,
-                                      inlay_qcall *call,
-                                      const inlay_mve_from *from,
+                                      inlay_qcall *call, inlay_mve_fours *of,
                                       int32_t window, int simple)
 {
+    const int8_t *x = of->from.at.x;
+    const int8_t *next = of->from.at.next;
     int32_t done = 0;
     int32_t total[2]; /* sums of the windows */
     call->x_sum = NULL;
 #if INLAY_MVE_FLOAT
-    if (simple && call->pixels > 1)
-        done = inlay_mve_simple_two(tile, (uint8_t *)call->y, from);
-    else if (simple)
-        done = inlay_mve_simple_one(tile, (uint8_t *)call->y, from);
+    if (simple) {
+        done = of->channels;
+        if (done && call->pixels > 1)
+            inlay_mve_simple_two(of, (uint8_t *)call->y, 1, 0, 0);
+        else if (done)
+            inlay_mve_simple_one(of, (uint8_t *)call->y);
+    }
     if (!INLAY_QUSES(INLAY_QUSE_MORE | INLAY_QUSE_REST))
         return;
 #else
@@ -306,45 +308,62 @@ static inline void inlay_mve_channels(const inlay_qtile *tile,
     if (done == tile->channels)
         return;
     if (inlay_qhas_zeros(tile)) {
-        total[0] = inlay_mve_total(from->at.x, window);
-        total[1] = inlay_mve_total(from->at.next, window);
+        total[0] = inlay_mve_total(x, window);
+        total[1] = inlay_mve_total(next, window);
         call->x_sum = total;
     }
-    inlay_mve_any(tile, call, from, done);
+    inlay_mve_any(tile, call, &of->from, done);
 }
 
 /* Pixel c of a group, and the next if `call` has two; simple: as results may be made. */
 static inline void inlay_mve_pixels(const inlay_mve_row *of,
                                     const inlay_qtile *tile, inlay_qcall *call,
-                                    inlay_mve_from *from, int32_t c,
+                                    inlay_mve_fours *fours, int32_t c,
                                     int32_t group, int simple)
 {
+    inlay_mve_from *from = &fours->from;
     from->at.x = inlay_mve_fetch(of, group, c, of->scratch);
     from->at.next = from->at.x;
     if (call->pixels > 1)
         from->at.next =
             inlay_mve_fetch(of, group, c + 1, of->scratch + tile->taps);
-    inlay_mve_channels(tile, call, from, of->rows * of->run, simple);
+    inlay_mve_channels(tile, call, fours, of->rows * of->run, simple);
+}
+
+/* What all pixels of a group have in common. */
+static inline void inlay_mve_group_of(const inlay_qtile *tile,
+                                      inlay_mve_fours *fours, int simple)
+{
+#if INLAY_MVE_FLOAT
+    if (simple)
+        inlay_mve_fours_of(tile, fours);
+#else
+    (void)tile;
+    (void)fours;
+    (void)simple;
+#endif
 }
 
 /* The same of several groups of channels. */
 static inline void inlay_mve_groups(const inlay_mve_row *of, inlay_qtile tile,
-                                    inlay_qcall *call, inlay_mve_from *from,
+                                    inlay_qcall *call, inlay_mve_fours *fours,
                                     int32_t c, int simple)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)of->step->params;
     int32_t group;
     for (group = 0; group < params->groups; group++) {
-        inlay_mve_pixels(of, &tile, call, from, c, group, simple);
+        inlay_mve_group_of(&tile, fours, simple);
+        inlay_mve_pixels(of, &tile, call, fours, c, group, simple);
         inlay_qpacked_next(params, &tile, call);
     }
 }
 
 /* Pixels [c, c + n), of which there are two or one. */
 static inline void inlay_mve_some(const inlay_mve_row *of,
-                                  const inlay_qtile *tile, inlay_mve_from *from,
-                                  int32_t c, int32_t n, int simple)
+                                  const inlay_qtile *tile,
+                                  inlay_mve_fours *fours, int32_t c, int32_t n,
+                                  int simple)
 {
     const inlay_qpacked_params *params =
         (const inlay_qpacked_params *)of->step->params;
@@ -352,9 +371,67 @@ static inline void inlay_mve_some(const inlay_mve_row *of,
     call.pixels = n;
     call.y = inlay_qplace(&tile->result, of->row->y, c * tile->ys);
     if (!INLAY_QUSES(INLAY_QUSE_GROUPS) || params->groups == 1)
-        inlay_mve_pixels(of, tile, &call, from, c, 0, simple);
+        inlay_mve_pixels(of, tile, &call, fours, c, 0, simple);
     else
-        inlay_mve_groups(of, *tile, &call, from, c, simple);
+        inlay_mve_groups(of, *tile, &call, fours, c, simple);
+}
+
+/* How many pixels, from the first on, have windows that can be read in x: in one piece, with their
+ * sign, and all sixteens within the row. What lies behind a window meets weights of 0. */
+static inline int32_t inlay_mve_lying(const inlay_mve_row *of,
+                                      const inlay_qtile *tile)
+{
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
+    const ptrdiff_t pix = of->step->ref[1].pix;
+    ptrdiff_t room;
+    if (!params->gather)
+        return of->row->pixels;
+    if (of->rows > 1 || params->flip != 128 || of->left > 0)
+        return 0;
+    room = inlay_qrow_bytes(params, of->row, pix) - of->first - tile->taps;
+    if (room < 0)
+        return 0;
+    room = room / of->stride + 1;
+    return room < of->right ? (int32_t)room : of->right;
+}
+
+/* Pairs of pixels that come after `done` others, the first `lying` of which can be read in x;
+ * returns how many pixels those are. */
+static inline int32_t inlay_mve_pairs(const inlay_mve_row *of,
+                                      const inlay_qtile *tile,
+                                      inlay_mve_fours *fours, int32_t done,
+                                      int32_t lying)
+{
+#if INLAY_MVE_FLOAT
+    const int backward = of->step->backward;
+    const int32_t left = of->row->pixels - done;
+    const int32_t pairs = (backward ? left : lying - done) / 2;
+    const int32_t c = backward ? left - 2 : done;
+    const ptrdiff_t way = backward ? -2 : 2;
+    if (pairs <= 0 || (backward && left > lying))
+        return 0;
+    fours->from.at.x = (const int8_t *)of->x[0] + of->first + c * of->stride;
+    fours->from.at.next = fours->from.at.x + of->stride;
+    inlay_mve_simple_two(fours, (uint8_t *)of->row->y + c * tile->ys, pairs,
+                         way * of->stride, way * tile->ys);
+    return 2 * pairs;
+#else
+    (void)of;
+    (void)tile;
+    (void)fours;
+    (void)done;
+    (void)lying;
+    return 0;
+#endif
+}
+
+static inline void inlay_mve_sixteens(const inlay_qtile *tile,
+                                      inlay_mve_from *from)
+{
+    const int32_t more = (int32_t)(tile->taps / INLAY_QDEPTH) - 1;
+    from->fours = more / 4;
+    from->left = more % 4;
 }
 
 /* All pixels of a row, in the walking direction. */
@@ -363,21 +440,28 @@ static inline void inlay_mve_pixel_row(void *const *base,
                                        const inlay_qtile *tile,
                                        const inlay_qrow *row, int32_t most)
 {
-    const int32_t sixteens = (int32_t)(tile->taps / INLAY_QDEPTH);
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)step->params;
     const int simple = inlay_mve_is_simple(tile);
     inlay_mve_row of;
-    inlay_mve_from from;
+    inlay_mve_fours fours;
+    int32_t lying = 0;
     int32_t done, n;
     of.base = base;
     of.step = step;
     of.row = row;
     inlay_mve_begin(&of, tile);
-    from.fours = (sixteens - 1) / 4;
-    from.left = (sixteens - 1) % 4;
+    inlay_mve_sixteens(tile, &fours.from);
+    inlay_mve_group_of(tile, &fours, simple);
+    if (simple && params->groups == 1 && fours.channels == tile->channels)
+        lying = inlay_mve_lying(&of, tile);
     for (done = 0; done < row->pixels; done += n) {
         const int32_t left = row->pixels - done;
+        n = inlay_mve_pairs(&of, tile, &fours, done, lying);
+        if (n)
+            continue;
         n = left < most ? left : most;
-        inlay_mve_some(&of, tile, &from, step->backward ? left - n : done, n,
+        inlay_mve_some(&of, tile, &fours, step->backward ? left - n : done, n,
                        simple);
     }
 }

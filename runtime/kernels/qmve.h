@@ -163,7 +163,6 @@ static inline inlay_mve_byte inlay_mve_result_byte(const inlay_qresult *result)
     return inlay_mve_byte_of(result->zero, result->lo, result->hi);
 }
 
-#if INLAY_MVE_FLOAT
 /* ---- bytes of fours of channels, one four after the other, or two ---- */
 
 /* What the sums of four channels begin with, and what they are multiplied with. */
@@ -176,13 +175,19 @@ typedef struct inlay_mve_at {
 typedef struct inlay_mve_fours {
     inlay_mve_from from;
     inlay_mve_at at;    /* of the next four */
+    inlay_mve_at first; /* of the first */
+    const int8_t *weights;
+    int32_t way, rest;  /* after the first sixteen: 0: fours; 4 - left */
     int32_t step;       /* bytes of scales from four to four, */
-    int32_t beside;     /* of y from a four's end to the second pixel's, */
     int32_t apart;      /* of weights from a four to the next */
+    int32_t channels;   /* all, but for those beyond whole fours */
+    ptrdiff_t ys;       /* bytes of y from pixel to pixel */
     const uint8_t *end; /* of y */
-    float one[4];       /* where there is one scale */
+    inlay_mve_byte byte;
+    float one[4]; /* where there is one scale */
 } inlay_mve_fours;
 
+#if INLAY_MVE_FLOAT
 /* Sums in q2 and q3, what is added to them in q0, scales in q1. */
 #define INLAY_MVE_G_A "vmov q2[2], q2[0], %[a0], %[a2]\n"
 #define INLAY_MVE_G_A1 "vmov q2[3], q2[1], %[a1], %[a3]\n"
@@ -199,45 +204,62 @@ typedef struct inlay_mve_fours {
 #define INLAY_MVE_G_MUL3 "vmul.f32 q3, q3, q1\n"
 #define INLAY_MVE_G_KEEP "strd %[x], %[y], %[at]\n"
 
-/* Bytes of them. */
+/* Bytes of them: of q2 in the even lanes, of q3 in the odd ones, stored together. */
 #define INLAY_MVE_G_LEAST(q) "vmaxnm.f32 " q ", " q ", %q[least]\n"
 #define INLAY_MVE_G_MOST(q) "vminnm.f32 " q ", " q ", %q[most]\n"
 #define INLAY_MVE_G_CLIP(q) INLAY_MVE_G_LEAST(q) INLAY_MVE_G_MOST(q)
 #define INLAY_MVE_G_ROUND(q) "vcvtn.s32.f32 " q ", " q "\n"
-#define INLAY_MVE_G_ZERO(q) "vadd.i32 " q ", " q ", %q[zero]\n"
-#define INLAY_MVE_G_BYTE(q) INLAY_MVE_G_ROUND(q) INLAY_MVE_G_ZERO(q)
 #define INLAY_MVE_G_CLIPS INLAY_MVE_G_CLIP("q2") INLAY_MVE_G_CLIP("q3")
-#define INLAY_MVE_G_ROUNDS INLAY_MVE_G_BYTE("q2") INLAY_MVE_G_BYTE("q3")
-#define INLAY_MVE_G_BYTES INLAY_MVE_G_CLIPS INLAY_MVE_G_ROUNDS
-#define INLAY_MVE_G_PUT2 "vstrb.32 q2, [%[to]], #4\n"
-#define INLAY_MVE_G_PUT3 "vstrb.32 q3, [%[to]], #4\n"
-#define INLAY_MVE_G_BESIDE "ldr %[n], %[beside]\nadd %[n], %[to]\n"
+#define INLAY_MVE_G_ROUNDS INLAY_MVE_G_ROUND("q2") INLAY_MVE_G_ROUND("q3")
+#define INLAY_MVE_G_JOIN "vmovnt.i32 q2, q3\nvadd.i16 q2, q2, %q[zero]\n"
+#define INLAY_MVE_G_BYTES INLAY_MVE_G_CLIPS INLAY_MVE_G_ROUNDS INLAY_MVE_G_JOIN
+#define INLAY_MVE_G_STORE "vstrb.16 q2, [%[to], %q[places]]\n"
+#define INLAY_MVE_G_PUT(n) INLAY_MVE_G_STORE "adds %[to], #" n "\n"
 #define INLAY_MVE_G_UNTIL "ldr %[n], %[end]\ncmp %[to], %[n]\nbne 5b\n"
 
+/* The sixteens after the first: `way` says where they begin, `rest` where they go on after fours of
+ * them. */
+#define INLAY_MVE_G_WAY "ldr %[n], %[way]\n3: tbh [pc, %[n], lsl #1]\n"
+#define INLAY_MVE_G_TABLE1 "6: .short (2f-6b)/2, (7f-6b)/2, (8f-6b)/2\n"
+#define INLAY_MVE_G_TABLE INLAY_MVE_G_TABLE1 ".short (9f-6b)/2, (4f-6b)/2\n"
+#define INLAY_MVE_G_GO INLAY_MVE_G_WAY INLAY_MVE_G_TABLE
+#define INLAY_MVE_G_ENTER "2: ldr %[n], %[fours]\n1:\n"
+#define INLAY_MVE_G_AGAIN "subs %[n], #1\nbne 1b\nldr %[n], %[rest]\nb 3b\n"
+#define INLAY_MVE_G_LOOP1(block) INLAY_MVE_G_ENTER INLAY_MVE_FOURS(block)
+#define INLAY_MVE_G_LOOP(block) INLAY_MVE_G_LOOP1(block) INLAY_MVE_G_AGAIN
+#define INLAY_MVE_G_7(block) "7:\n" block("vmladava")
+#define INLAY_MVE_G_8(block) "8:\n" block("vmladava")
+#define INLAY_MVE_G_9(block) "9:\n" block("vmladava") "4:\n"
+#define INLAY_MVE_G_78(block) INLAY_MVE_G_7(block) INLAY_MVE_G_8(block)
+#define INLAY_MVE_G_LEFT(block) INLAY_MVE_G_78(block) INLAY_MVE_G_9(block)
+#define INLAY_MVE_G_FIRST(block) block("vmladav") INLAY_MVE_G_GO
+#define INLAY_MVE_G_TAIL(block) INLAY_MVE_G_LOOP(block) INLAY_MVE_G_LEFT(block)
+#define INLAY_MVE_G_WALK(block) INLAY_MVE_G_FIRST(block) INLAY_MVE_G_TAIL(block)
+
 /* Two pixels of four channels. */
-#define INLAY_MVE_G_TWO "5:\n" INLAY_MVE_BEGIN INLAY_MVE_WALK(INLAY_MVE_TWO)
+#define INLAY_MVE_G_BEGIN "5: ldrd %[x], %[y], %[from]\n"
+#define INLAY_MVE_G_TWO INLAY_MVE_G_BEGIN INLAY_MVE_G_WALK(INLAY_MVE_TWO)
 #define INLAY_MVE_G_SUMS INLAY_MVE_G_ADD2 INLAY_MVE_G_ADD3
 #define INLAY_MVE_G_MULS INLAY_MVE_G_MUL2 INLAY_MVE_G_MUL3
 #define INLAY_MVE_G_TAKE INLAY_MVE_G_LANES INLAY_MVE_G_AT INLAY_MVE_G_START
 #define INLAY_MVE_G_TAKEN INLAY_MVE_G_TAKE INLAY_MVE_G_SCALE INLAY_MVE_G_KEEP
 #define INLAY_MVE_G_FLOATS INLAY_MVE_G_TAKEN INLAY_MVE_G_SUMS INLAY_MVE_G_MULS
-#define INLAY_MVE_G_PUT_B INLAY_MVE_G_BESIDE "vstrb.32 q3, [%[n]]\n"
-#define INLAY_MVE_G_PUT INLAY_MVE_G_PUT2 INLAY_MVE_G_PUT_B INLAY_MVE_G_UNTIL
-#define INLAY_MVE_G_END INLAY_MVE_G_FLOATS INLAY_MVE_G_BYTES INLAY_MVE_G_PUT
+#define INLAY_MVE_G_LAST INLAY_MVE_G_PUT("4") INLAY_MVE_G_UNTIL
+#define INLAY_MVE_G_END INLAY_MVE_G_FLOATS INLAY_MVE_G_BYTES INLAY_MVE_G_LAST
 #define INLAY_MVE_GROUPS2 INLAY_MVE_G_TWO INLAY_MVE_G_END
 
 /* One pixel of eight. */
-#define INLAY_MVE_8_AT "5:\nldr %[y], %[apart]\nadd %[y], %[w]\n"
-#define INLAY_MVE_8_BEGIN "ldr %[x], %[from]\nldr %[n], %[fours]\n"
-#define INLAY_MVE_8_DOT INLAY_MVE_WALK(INLAY_MVE_EIGHT) "mov %[w], %[y]\n"
-#define INLAY_MVE_8_ALL INLAY_MVE_8_AT INLAY_MVE_8_BEGIN INLAY_MVE_8_DOT
+#define INLAY_MVE_8_AT "5: ldr %[y], %[apart]\nadd %[y], %[w]\n"
+#define INLAY_MVE_8_BEGIN INLAY_MVE_8_AT "ldr %[x], %[from]\n"
+#define INLAY_MVE_8_DOT INLAY_MVE_G_WALK(INLAY_MVE_EIGHT) "mov %[w], %[y]\n"
+#define INLAY_MVE_8_ALL INLAY_MVE_8_BEGIN INLAY_MVE_8_DOT
 #define INLAY_MVE_8_A INLAY_MVE_G_START INLAY_MVE_G_SCALE INLAY_MVE_G_ADD2
 #define INLAY_MVE_8_B INLAY_MVE_G_START INLAY_MVE_G_SCALE INLAY_MVE_G_ADD3
 #define INLAY_MVE_8_AM INLAY_MVE_8_A INLAY_MVE_G_MUL2
 #define INLAY_MVE_8_BM INLAY_MVE_8_B INLAY_MVE_G_MUL3 INLAY_MVE_G_KEEP
 #define INLAY_MVE_8_TAKE INLAY_MVE_G_LANES INLAY_MVE_G_AT
 #define INLAY_MVE_8_FLOATS INLAY_MVE_8_TAKE INLAY_MVE_8_AM INLAY_MVE_8_BM
-#define INLAY_MVE_8_PUT INLAY_MVE_G_PUT2 INLAY_MVE_G_PUT3 INLAY_MVE_G_UNTIL
+#define INLAY_MVE_8_PUT INLAY_MVE_G_PUT("8") INLAY_MVE_G_UNTIL
 #define INLAY_MVE_8_END INLAY_MVE_8_FLOATS INLAY_MVE_G_BYTES INLAY_MVE_8_PUT
 #define INLAY_MVE_GROUPS8 INLAY_MVE_8_ALL INLAY_MVE_8_END
 
@@ -250,24 +272,30 @@ typedef struct inlay_mve_fours {
 #define INLAY_MVE_G_WALKED [w] "+r"(w), [to] "+l"(to), [at] "+m"(of->at)
 #define INLAY_MVE_G_OUT INLAY_MVE_G_SUM8, INLAY_MVE_G_ODD, INLAY_MVE_G_WALKED
 #define INLAY_MVE_G_FROM [from] "m"(of->from.at), [fours] "m"(of->from.fours)
-#define INLAY_MVE_G_LEFT [left] "m"(of->from.left), [step] "m"(of->step)
-#define INLAY_MVE_G_FAR [beside] "m"(of->beside), [apart] "m"(of->apart)
-#define INLAY_MVE_G_BOUNDS [least] "w"(byte->least), [most] "w"(byte->most)
-#define INLAY_MVE_G_ENDS [end] "m"(of->end), [zero] "w"(zero)
-#define INLAY_MVE_G_IN1 INLAY_MVE_G_FROM, INLAY_MVE_G_LEFT, INLAY_MVE_G_FAR
+#define INLAY_MVE_G_RESTS [rest] "m"(of->rest), [way] "m"(of->way)
+#define INLAY_MVE_G_FAR [step] "m"(of->step), [apart] "m"(of->apart)
+#define INLAY_MVE_G_LOW [least] "w"(of->byte.least)
+#define INLAY_MVE_G_BOUNDS INLAY_MVE_G_LOW, [most] "w"(of->byte.most)
+#define INLAY_MVE_G_ZERO [zero] "w"(zero), [places] "w"(places)
+#define INLAY_MVE_G_ENDS [end] "m"(of->end), INLAY_MVE_G_ZERO
+#define INLAY_MVE_G_IN1 INLAY_MVE_G_FROM, INLAY_MVE_G_RESTS, INLAY_MVE_G_FAR
 #define INLAY_MVE_G_IN INLAY_MVE_G_IN1, INLAY_MVE_G_BOUNDS, INLAY_MVE_G_ENDS
 #define INLAY_MVE_G_LOST "memory", "cc", "q0", "q1", "q2", "q3"
 
 /* Fours of channels up to the end of y, at least one: of two pixels, or of one and then twice as
  * many at a time. */
-INLAY_INLINE const int8_t *inlay_mve_fours_run(inlay_mve_fours *of,
-                                               const inlay_mve_byte *byte,
-                                               const int8_t *w, uint8_t *to,
+INLAY_INLINE const int8_t *inlay_mve_fours_run(inlay_mve_fours *of, uint8_t *to,
                                                int two)
 {
-    const int32x4_t zero = vdupq_n_s32(byte->zero);
+    const uint16x8_t lane = vidupq_n_u16(0, 1);
+    const uint16x8_t odd = vandq_u16(lane, vdupq_n_u16(1));
+    const uint16x8_t second = vmulq_n_u16(odd, two ? (uint16_t)of->ys : 4);
+    const uint16x8_t places = vaddq_u16(vshrq_n_u16(lane, 1), second);
+    const int16x8_t zero = vdupq_n_s16((int16_t)of->byte.zero);
+    const int8_t *w = of->weights;
     const int8_t *x, *y;
     int32_t a0, a1, a2, a3, b0, b1, b2, b3, n;
+    of->at = of->first;
     if (two)
         __asm__ volatile(INLAY_MVE_GROUPS2:INLAY_MVE_G_OUT:INLAY_MVE_G_IN
                          : INLAY_MVE_G_LOST);

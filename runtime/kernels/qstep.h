@@ -422,6 +422,8 @@ INLAY_INLINE int32_t inlay_qsum_number(uint8_t byte, int32_t flip)
 
 #if INLAY_QL > 1
 enum { INLAY_QSUM_BLOCK = INLAY_QSTEP_BLOCK };
+#elif INLAY_QMVE
+enum { INLAY_QSUM_BLOCK = 8 };
 #else
 enum { INLAY_QSUM_BLOCK = 4 };
 #endif
@@ -445,6 +447,29 @@ INLAY_INLINE void inlay_qsum_pixel(const uint8_t *x, int32_t n, int block,
         sum[c] += inlay_qsum_number(x[c], flip);
 }
 
+#if INLAY_QMVE
+/* Numbers of four bytes. */
+INLAY_INLINE int32x4_t inlay_qsum_four(const uint8_t *x, int32_t flip)
+{
+    return flip ? vldrbq_s32((const int8_t *)x)
+                : vreinterpretq_s32_u32(vldrbq_u32(x));
+}
+
+/* Adds a row of eight channels. */
+INLAY_INLINE void inlay_qsum_eight(const uint8_t *x, int32_t pix, int32_t n,
+                                   int32_t flip, int32_t *y)
+{
+    int32x4_t low = vld1q_s32(y);
+    int32x4_t high = vld1q_s32(y + 4);
+    for (; n > 0; n--, x += pix) {
+        low = vaddq_s32(low, inlay_qsum_four(x, flip));
+        high = vaddq_s32(high, inlay_qsum_four(x + 4, flip));
+    }
+    vst1q_s32(y, low);
+    vst1q_s32(y + 4, high);
+}
+#endif
+
 /* The same of a row. */
 INLAY_INLINE void inlay_qsum_row(const inlay_globalpool_params *p,
                                  const uint8_t *x, int32_t pix, int32_t n,
@@ -452,6 +477,12 @@ INLAY_INLINE void inlay_qsum_row(const inlay_globalpool_params *p,
 {
     int32_t sum[INLAY_QSUM_BLOCK];
     int32_t i;
+#if INLAY_QMVE
+    if (block) {
+        inlay_qsum_eight(x, pix, p->width, flip, y);
+        return;
+    }
+#endif
     memcpy(sum, y, (size_t)n * sizeof *sum);
     for (i = p->width; i > 0; i--, x += pix)
         inlay_qsum_pixel(x, n, block, flip, sum);
