@@ -254,12 +254,12 @@ static inline int inlay_qfixed_set(inlay_qfixed *fixed,
     return room.most && inlay_qfixed_take(fixed, &room, start);
 }
 
-/* The byte of a sum of channel i by floats, above the least. */
-INLAY_APART int32_t inlay_qfixed_unclear(const inlay_qresult *result,
+/* The byte of a sum of channel i by floats. */
+INLAY_APART uint8_t inlay_qfixed_unclear(const inlay_qresult *result,
                                          const inlay_qfixed *fixed, int32_t i,
                                          int32_t sum)
 {
-    return inlay_qfloat_byte(result, sum, fixed->scale[i]) - result->lo;
+    return (uint8_t)inlay_qfloat_byte(result, sum, fixed->scale[i]);
 }
 
 /* What bytes of fixed numbers have in common. They are found above the least of the result. */
@@ -308,19 +308,32 @@ INLAY_INLINE int32_t inlay_qbytes_clip(int32_t v, int32_t most, int all)
     return byte;
 }
 
-/* The byte of a sum of channel i. Where its number lies so near to a half that the bits beyond the
- * fraction count, floats decide: what is cut off moves a number below 512 by less than four
- * units. */
+/* What is 0 of a number so near to a half that the bits beyond the fraction count: what is cut off
+ * moves a number below 512 by less than four units. */
+enum { INLAY_QCLEAR = (1 << INLAY_QFRACTION) - 8 };
+
+/* The number of a sum, above the least, with its fraction. */
+INLAY_INLINE int32_t inlay_qbytes_number(const inlay_qbytes *bytes, int32_t up,
+                                         int32_t by, int32_t sum)
+{
+    const int32_t shifted = (int32_t)((uint32_t)sum << up);
+    return inlay_upper_product(shifted, by) + bytes->offset;
+}
+
+INLAY_INLINE uint8_t inlay_qbytes_whole(const inlay_qbytes *bytes, int32_t v,
+                                        int all)
+{
+    return (uint8_t)(inlay_qbytes_clip(v, bytes->most, all) + bytes->lo);
+}
+
+/* The byte of a sum of channel i; floats decide what is unclear. */
 INLAY_INLINE uint8_t inlay_qbyte(const inlay_qbytes *bytes, int32_t i,
                                  int32_t up, int32_t by, int32_t sum, int all)
 {
-    const int32_t unclear = (1 << INLAY_QFRACTION) - 8;
-    const int32_t shifted = (int32_t)((uint32_t)sum << up);
-    const int32_t v = inlay_upper_product(shifted, by) + bytes->offset;
-    int32_t byte = inlay_qbytes_clip(v, bytes->most, all);
-    if (INLAY_QRARE(!(v & unclear)))
-        byte = inlay_qfixed_unclear(bytes->result, bytes->fixed, i, sum);
-    return (uint8_t)(byte + bytes->lo);
+    const int32_t v = inlay_qbytes_number(bytes, up, by, sum);
+    if (INLAY_QRARE(!(v & INLAY_QCLEAR)))
+        return inlay_qfixed_unclear(bytes->result, bytes->fixed, i, sum);
+    return inlay_qbytes_whole(bytes, v, all);
 }
 
 /* Bytes of the sums of channels: of one pixel or, if `next` is not NULL, of two, the sums of the
@@ -341,10 +354,9 @@ INLAY_INLINE void inlay_qbytes_each(const inlay_qbytes *bytes,
     }
 }
 
-INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
-                                    const inlay_qfixed *fixed,
-                                    const int32_t *sum, uint8_t *y,
-                                    uint8_t *next)
+INLAY_APART void inlay_qfixed_any(const inlay_qresult *result,
+                                  const inlay_qfixed *fixed, const int32_t *sum,
+                                  uint8_t *y, uint8_t *next)
 {
     const inlay_qbytes bytes = inlay_qbytes_of(result, fixed);
     if (fixed->mixed)
@@ -367,10 +379,10 @@ INLAY_INLINE void inlay_qbytes_line(const inlay_qbytes *bytes,
         *y = inlay_qbyte(bytes, 0, up, by, *sum, all);
 }
 
-INLAY_APART void inlay_qfixed_line(const inlay_qresult *result,
-                                   const inlay_qfixed *fixed,
-                                   const int32_t *sum, int32_t n, uint8_t *y,
-                                   ptrdiff_t ys)
+INLAY_APART void inlay_qfixed_any_line(const inlay_qresult *result,
+                                       const inlay_qfixed *fixed,
+                                       const int32_t *sum, int32_t n,
+                                       uint8_t *y, ptrdiff_t ys)
 {
     const inlay_qbytes bytes = inlay_qbytes_of(result, fixed);
     if (inlay_qbytes_all(&bytes))
@@ -378,6 +390,90 @@ INLAY_APART void inlay_qfixed_line(const inlay_qresult *result,
     else
         inlay_qbytes_line(&bytes, sum, n, y, ys, 0);
 }
+
+#ifdef __OPTIMIZE_SIZE__
+#define inlay_qfixed_bytes inlay_qfixed_any
+#define inlay_qfixed_line inlay_qfixed_any_line
+#else
+/* ---- the same as long as all is clear: nothing is called, so that few registers are saved ---- */
+
+/* Four channels; 0: some are unclear. */
+INLAY_INLINE int inlay_qbytes_four(const inlay_qbytes *bytes,
+                                   const int32_t *sum, uint8_t *y,
+                                   uint8_t *next, int all)
+{
+    const int32_t up = bytes->fixed->up[0];
+    int32_t i;
+    INLAY_UNROLL
+    for (i = 0; i < 4; i++) {
+        const int32_t by = bytes->fixed->by[i];
+        int32_t v = inlay_qbytes_number(bytes, up, by, sum[i]);
+        if (INLAY_QRARE(!(v & INLAY_QCLEAR)))
+            return 0;
+        y[i] = inlay_qbytes_whole(bytes, v, all);
+        if (!next)
+            continue;
+        v = inlay_qbytes_number(bytes, up, by, sum[4 + i]);
+        if (INLAY_QRARE(!(v & INLAY_QCLEAR)))
+            return 0;
+        next[i] = inlay_qbytes_whole(bytes, v, all);
+    }
+    return 1;
+}
+
+INLAY_INLINE int inlay_qbytes_fours(const inlay_qbytes *bytes,
+                                    const int32_t *sum, uint8_t *y,
+                                    uint8_t *next, int all)
+{
+    if (next)
+        return inlay_qbytes_four(bytes, sum, y, next, all);
+    return inlay_qbytes_four(bytes, sum, y, NULL, all);
+}
+
+INLAY_APART void inlay_qfixed_bytes(const inlay_qresult *result,
+                                    const inlay_qfixed *fixed,
+                                    const int32_t *sum, uint8_t *y,
+                                    uint8_t *next)
+{
+    const inlay_qbytes bytes = inlay_qbytes_of(result, fixed);
+    int made = 0;
+    if (fixed->n == 4 && !fixed->mixed && inlay_qbytes_all(&bytes))
+        made = inlay_qbytes_fours(&bytes, sum, y, next, 1);
+    else if (fixed->n == 4 && !fixed->mixed)
+        made = inlay_qbytes_fours(&bytes, sum, y, next, 0);
+    if (!made)
+        inlay_qfixed_any(result, fixed, sum, y, next);
+}
+
+INLAY_INLINE void inlay_qbytes_row(const inlay_qbytes *bytes,
+                                   const int32_t *sum, int32_t n, uint8_t *y,
+                                   ptrdiff_t ys, int all)
+{
+    const int32_t up = bytes->fixed->up[0];
+    const int32_t by = bytes->fixed->by[0];
+    for (; n > 0; n--, y += ys) {
+        const int32_t v = inlay_qbytes_number(bytes, up, by, *sum++);
+        if (INLAY_QRARE(!(v & INLAY_QCLEAR))) {
+            inlay_qfixed_any_line(bytes->result, bytes->fixed, sum - 1, n, y,
+                                  ys);
+            return;
+        }
+        *y = inlay_qbytes_whole(bytes, v, all);
+    }
+}
+
+INLAY_APART void inlay_qfixed_line(const inlay_qresult *result,
+                                   const inlay_qfixed *fixed,
+                                   const int32_t *sum, int32_t n, uint8_t *y,
+                                   ptrdiff_t ys)
+{
+    const inlay_qbytes bytes = inlay_qbytes_of(result, fixed);
+    if (inlay_qbytes_all(&bytes))
+        inlay_qbytes_row(&bytes, sum, n, y, ys, 1);
+    else
+        inlay_qbytes_row(&bytes, sum, n, y, ys, 0);
+}
+#endif
 
 /* The same by floats. */
 INLAY_APART void inlay_qfloat_line(const inlay_qresult *result, float scale,

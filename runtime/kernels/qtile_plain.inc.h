@@ -36,7 +36,8 @@ INLAY_INLINE int32_t inlay_qnumber_at(const inlay_qtile *tile, const uint8_t *x,
 #if INLAY_QTHUMB
 /* A weight of a channel, at byte `at` of the four, times a number of each pixel. */
 #define INLAY_QT_ADD(sum, x) "mla %[" sum "], %[" x "], %[k], %[" sum "]\n"
-#define INLAY_QT_LOAD(at) "ldrsb %[k], [%[w], #" at "]\n"
+#define INLAY_QT_LOAD(at) "ldrsb %[k], [%[w]" at "\n"
+#define INLAY_QT_AT(at) ", #-" at "]"
 #define INLAY_QT_BOTH(s, t) INLAY_QT_ADD(s, "a") INLAY_QT_ADD(t, "b")
 #define INLAY_QT_K0(at) INLAY_QT_LOAD(at) INLAY_QT_BOTH("s0", "t0")
 #define INLAY_QT_K1(at) INLAY_QT_LOAD(at) INLAY_QT_BOTH("s1", "t1")
@@ -49,17 +50,25 @@ INLAY_INLINE int32_t inlay_qnumber_at(const inlay_qtile *tile, const uint8_t *x,
 #define INLAY_QT_A(load) load " %[a], [%[x]], #1\n"
 #define INLAY_QT_B(load) load " %[b], [%[y]], #1\n"
 #define INLAY_QT_AB(load) INLAY_QT_A(load) INLAY_QT_B(load)
-#define INLAY_QT_W0 INLAY_QT_K01("0", "4") INLAY_QT_K23("8", "12")
-#define INLAY_QT_W1 INLAY_QT_K01("1", "5") INLAY_QT_K23("9", "13")
-#define INLAY_QT_W2 INLAY_QT_K01("2", "6") INLAY_QT_K23("10", "14")
-#define INLAY_QT_W3 INLAY_QT_K01("3", "7") INLAY_QT_K23("11", "15")
+#define INLAY_QT_TAP01(c, d) INLAY_QT_K01(INLAY_QT_AT(c), INLAY_QT_AT(d))
+#define INLAY_QT_TAP23(c, d) INLAY_QT_K23(INLAY_QT_AT(c), INLAY_QT_AT(d))
+#define INLAY_QT_W0 INLAY_QT_TAP01("15", "11") INLAY_QT_TAP23("7", "3")
+#define INLAY_QT_W1 INLAY_QT_TAP01("14", "10") INLAY_QT_TAP23("6", "2")
+#define INLAY_QT_W2 INLAY_QT_TAP01("13", "9") INLAY_QT_TAP23("5", "1")
+#define INLAY_QT_LAST INLAY_QT_K23(INLAY_QT_AT("4"), "], #16")
+#define INLAY_QT_W3 INLAY_QT_TAP01("12", "8") INLAY_QT_LAST
 #define INLAY_QT_01(ab) ab INLAY_QT_W0 ab INLAY_QT_W1
 #define INLAY_QT_23(ab) ab INLAY_QT_W2 ab INLAY_QT_W3
 #define INLAY_QT_FOUR(ab) INLAY_QT_01(ab) INLAY_QT_23(ab)
-#define INLAY_QT_NEXT "ldr %[k], %[step]\nadd %[w], %[k]\n"
+#define INLAY_QT_ODD "lsls %[k], %[k], #29\nbmi 2f\n"
 #define INLAY_QT_UNTIL "ldr %[k], %[end]\ncmp %[x], %[k]\nbne 1b\n"
-#define INLAY_QT_END INLAY_QT_NEXT INLAY_QT_UNTIL
-#define INLAY_QT_FOURS(l) "1:\n" INLAY_QT_FOUR(INLAY_QT_AB(l)) INLAY_QT_END
+#ifdef __OPTIMIZE_SIZE__
+#define INLAY_QT_TURN(ab) "1:\n" INLAY_QT_FOUR(ab)
+#else
+#define INLAY_QT_BEGIN(ab) INLAY_QT_ODD "1:\n" INLAY_QT_FOUR(ab) "2:\n"
+#define INLAY_QT_TURN(ab) INLAY_QT_BEGIN(ab) INLAY_QT_FOUR(ab)
+#endif
+#define INLAY_QT_FOURS(l) INLAY_QT_TURN(INLAY_QT_AB(l)) INLAY_QT_UNTIL
 
 #define INLAY_QT_SUM(name, i) [name] "+r"(sum[i])
 #define INLAY_QT_S INLAY_QT_SUM(s0, 0), INLAY_QT_SUM(s1, 1)
@@ -67,31 +76,34 @@ INLAY_INLINE int32_t inlay_qnumber_at(const inlay_qtile *tile, const uint8_t *x,
 #define INLAY_QT_T INLAY_QT_SUM(t0, 4), INLAY_QT_SUM(t1, 5)
 #define INLAY_QT_T23 INLAY_QT_SUM(t2, 6), INLAY_QT_SUM(t3, 7)
 
-/* Fours of numbers with their sign from x up to `end`, and of those at y. */
+/* Fours of numbers with their sign from x up to `end`, and of those at y, two fours a turn; w: the
+ * last weight of the first. */
 INLAY_INLINE void inlay_qthumb_signed(const uint8_t *x, const uint8_t *y,
                                       const uint8_t *end, const int8_t *w,
-                                      int32_t step, int32_t *sum)
+                                      int32_t *sum)
 {
-    int32_t a, b, k;
+    int32_t k = (int32_t)(end - x);
+    int32_t a, b;
     __asm__ volatile(INLAY_QT_FOURS("ldrsb")
                      : INLAY_QT_S, INLAY_QT_S23, INLAY_QT_T,
                        INLAY_QT_T23, [x] "+r"(x), [y] "+r"(y), [w] "+r"(w),
-                       [a] "=&r"(a), [b] "=&r"(b), [k] "=&r"(k)
-                     : [step] "m"(step), [end] "m"(end)
+                       [a] "=&r"(a), [b] "=&r"(b), [k] "+r"(k)
+                     : [end] "m"(end)
                      : "cc", "memory");
 }
 
 /* The same without a sign. */
 INLAY_INLINE void inlay_qthumb_unsigned(const uint8_t *x, const uint8_t *y,
                                         const uint8_t *end, const int8_t *w,
-                                        int32_t step, int32_t *sum)
+                                        int32_t *sum)
 {
-    int32_t a, b, k;
+    int32_t k = (int32_t)(end - x);
+    int32_t a, b;
     __asm__ volatile(INLAY_QT_FOURS("ldrb")
                      : INLAY_QT_S, INLAY_QT_S23, INLAY_QT_T,
                        INLAY_QT_T23, [x] "+r"(x), [y] "+r"(y), [w] "+r"(w),
-                       [a] "=&r"(a), [b] "=&r"(b), [k] "=&r"(k)
-                     : [step] "m"(step), [end] "m"(end)
+                       [a] "=&r"(a), [b] "=&r"(b), [k] "+r"(k)
+                     : [end] "m"(end)
                      : "cc", "memory");
 }
 #endif
@@ -270,11 +282,11 @@ INLAY_INLINE void inlay_qplain_fours(const inlay_qtile *tile, const uint8_t *x,
                                      inlay_qsign sign)
 {
 #if INLAY_QTHUMB
-    if (pixels == 2 && x < end) {
+    if (pixels == 2 && x < end && step == 16) {
         if (sign == INLAY_QSIGNED)
-            inlay_qthumb_signed(x, x + tile->xs, end, w, step, sum);
+            inlay_qthumb_signed(x, x + tile->xs, end, w + 15, sum);
         else
-            inlay_qthumb_unsigned(x, x + tile->xs, end, w, step, sum);
+            inlay_qthumb_unsigned(x, x + tile->xs, end, w + 15, sum);
         return;
     }
 #elif INLAY_QRISCV
