@@ -35,12 +35,18 @@ static inline const uint8_t *inlay_mve_find(const inlay_mve_row *of, int32_t k)
 /* Looks up the rows of the window; do all exist? */
 static inline int inlay_mve_find_all(inlay_mve_row *of)
 {
+    const inlay_qpacked_params *params =
+        (const inlay_qpacked_params *)of->step->params;
     int all = of->rows <= INLAY_MVE_ROWS;
-    int32_t k;
-    for (k = 0; k < of->rows && k < INLAY_MVE_ROWS; k++) {
-        of->x[k] = inlay_mve_find(of, k);
-        all = all && of->x[k];
-    }
+    int32_t k = 0;
+    int32_t d, h;
+    for (d = 0; d < inlay_qpacked_planes(params); d++)
+        for (h = 0; h < params->kh && k < INLAY_MVE_ROWS; h++, k++) {
+            of->x[k] = inlay_qimage_row(of->base, of->step, of->row->image,
+                                        of->row->plane + d * params->dd,
+                                        of->row->row + h * params->dh);
+            all = all && of->x[k];
+        }
     return all;
 }
 
@@ -55,9 +61,10 @@ static inline void inlay_mve_limits(inlay_mve_row *of)
     of->right = of->row->pixels;
     if (!inlay_mve_find_all(of) || !whole)
         return;
-    if (of->row->pixels > params->ow)
-        of->left = 0; /* rows of one tap that were joined */
-    else
+    if (of->rows == 1 && params->kw == 1) {
+        of->left = of->row->left; /* those of one tap are known */
+        of->right = of->row->right;
+    } else
         of->left = inlay_inside(params->sw, params->pw,
                                 (params->kw - 1) * params->dw + 1, params->iw,
                                 params->ow, &of->right);

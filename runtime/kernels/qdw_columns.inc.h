@@ -120,27 +120,6 @@ INLAY_INLINE void inlay_mve_columns_rows(const inlay_mve_columns *of,
 
 /* ---- channels ---- */
 
-/* Bytes of eight channels of windows of 3 x 3 in scratch. */
-INLAY_INLINE void inlay_mve_columns_bytes(inlay_mve_made *made, int32_t channel,
-                                          uint8_t *y, const int next)
-{
-    const int8_t *w = made->tile->weights + channel * INLAY_MVE_THREE;
-    const uint8_t *x = made->scratch;
-    int32_t i;
-    y += channel;
-    for (i = 0; i < INLAY_QDEEP_LANES; i += 4) {
-        inlay_mve_weights weights;
-        inlay_mve_four_begin(made, channel + i);
-        if (made->turn)
-            weights = inlay_mve_weights_turned(w, made->turn);
-        else
-            weights = inlay_mve_weights_three(w);
-        inlay_mve_four_pixels(made, x, &weights, y + i, next);
-        w += 4 * INLAY_MVE_THREE;
-        x += 4 * made->plane;
-    }
-}
-
 /* n channels of a row of y, from `channel` on; the rows of their windows are brought from `from`,
  * if they do not lie in scratch. */
 INLAY_INLINE void inlay_mve_columns_make(inlay_mve_columns *of,
@@ -148,14 +127,15 @@ INLAY_INLINE void inlay_mve_columns_make(inlay_mve_columns *of,
                                          int32_t channel, int32_t n, uint8_t *y,
                                          const int next)
 {
-    for (; n > 0; n -= INLAY_QDEEP_LANES, channel += INLAY_QDEEP_LANES) {
+    inlay_mve_three_begin(&of->made, channel, y);
+    for (; n > 0; n -= INLAY_QDEEP_LANES) {
         if (from) {
             inlay_mve_columns_rows(of, from);
             from[0].x += from[0].eight;
             from[1].x += from[1].eight;
             from[2].x += from[2].eight;
         }
-        inlay_mve_columns_bytes(&of->made, channel, y, next);
+        inlay_mve_three_eight(&of->made, next);
     }
 }
 
@@ -277,8 +257,7 @@ static inline void inlay_mve_columns_lines(inlay_mve_columns *of,
 }
 
 /* The last channels, fewer than eight. */
-INLAY_APART void inlay_mve_columns_other(const inlay_mve_columns *of,
-                                         int32_t channel)
+INLAY_APART void inlay_mve_columns_other(inlay_mve_columns *of, int32_t channel)
 {
     int32_t done;
     for (done = 0; done < of->lines.n; done++) {
@@ -288,6 +267,7 @@ INLAY_APART void inlay_mve_columns_other(const inlay_mve_columns *of,
         dw.row = &row;
         dw.c = of->c;
         dw.pixels = of->n;
+        dw.made = &of->made;
         inlay_mve_dw_begin(&dw);
         inlay_mve_dw_eight(&dw, channel, 1);
     }

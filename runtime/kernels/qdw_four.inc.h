@@ -5,15 +5,25 @@
 #ifndef INLAY_QDW_FOUR_H
 #define INLAY_QDW_FOUR_H
 
-/* What two pixels of four channels need. */
+/* What four channels need, and where those of a row go on. */
 typedef struct inlay_mve_pair {
     int32_t start[4];
     float scale[4];
     float least[4], most[4];
-    uint16_t
-        to[8]; /* places of their bytes: channel by channel, the two pixels' */
-    int32_t pairs, singles; /* of pixels */
+    uint16_t to[8];     /* places of the bytes of two pixels, in turn */
+    uint8_t turned[16]; /* places of weights, if rows of x have turned */
+    int32_t pairs;      /* of pixels, and those by themselves */
+    int32_t singles;
     ptrdiff_t ys;
+    const int32_t *starts;
+    const float *scales;
+    int32_t step; /* bytes to the next four scales */
+    int32_t turn;
+    const int8_t *w;
+    const uint8_t *x;
+    ptrdiff_t plane; /* bytes from channel to channel of x */
+    uint8_t *y;
+    int32_t fours;
 } inlay_mve_pair;
 
 /* What is made of windows in scratch. */
@@ -24,7 +34,10 @@ typedef struct inlay_mve_made {
     int32_t next;    /* from a pixel's window to the next */
     int32_t window;  /* bytes of a window */
     int32_t pixels;
-    int32_t turn; /* place of a window's first row among four */
+    int32_t turn;         /* place of a window's first row among four */
+    const int32_t *start; /* of all channels */
+    const float *scale;   /* the same, or what the pair has, */
+    ptrdiff_t each;       /* 1, or 0 */
     inlay_mve_byte byte;
     inlay_mve_pair pair;
 } inlay_mve_made;
@@ -40,6 +53,13 @@ static inline void inlay_mve_made_begin(inlay_mve_made *made,
     made->pixels = pixels;
     made->turn = 0;
     made->byte = inlay_mve_result_byte(&tile->result);
+    made->start = tile->bias;
+    made->scale = made->pair.scale;
+    made->each = tile->result.each != 0;
+    if (made->each)
+        made->scale = tile->result.scale;
+    else
+        vst1q_f32(made->pair.scale, vdupq_n_f32(*tile->result.scale));
     vst1q_f32(made->pair.least, made->byte.least);
     vst1q_f32(made->pair.most, made->byte.most);
     vst1q_u16(made->pair.to, vaddq_u16(vshrq_n_u16(lane, 1), second));
@@ -61,12 +81,12 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 /* ---- sums ---- */
 
 #define INLAY_MVE_LOAD(q, x) "vldrb.8 " q ", [%[" x "]], %[next]\n"
-#define INLAY_MVE_MUL(s, q, w) "vmladav.s8 %[" s "], " q ", %q[" w "]\n"
+#define INLAY_MVE_MUL(s, q, w) "vmladav.s8 %[" s "], " q ", " w "\n"
 #define INLAY_MVE_X01 INLAY_MVE_LOAD("q0", "x0") INLAY_MVE_LOAD("q1", "x1")
-#define INLAY_MVE_X2 INLAY_MVE_MUL("s0", "q0", "w0") INLAY_MVE_LOAD("q0", "x2")
-#define INLAY_MVE_X3 INLAY_MVE_MUL("s1", "q1", "w1") INLAY_MVE_LOAD("q1", "x3")
-#define INLAY_MVE_S2 INLAY_MVE_MUL("s2", "q0", "w2")
-#define INLAY_MVE_S3 INLAY_MVE_MUL("s3", "q1", "w3")
+#define INLAY_MVE_X2 INLAY_MVE_MUL("s0", "q0", "q4") INLAY_MVE_LOAD("q0", "x2")
+#define INLAY_MVE_X3 INLAY_MVE_MUL("s1", "q1", "q5") INLAY_MVE_LOAD("q1", "x3")
+#define INLAY_MVE_S2 INLAY_MVE_MUL("s2", "q0", "q6")
+#define INLAY_MVE_S3 INLAY_MVE_MUL("s3", "q1", "q7")
 #define INLAY_MVE_X23 INLAY_MVE_X2 INLAY_MVE_X3 INLAY_MVE_S2 INLAY_MVE_S3
 #define INLAY_MVE_FOUR INLAY_MVE_X01 INLAY_MVE_X23
 #define INLAY_MVE_4_LOW(q) "vmov " q "[2], " q "[0], %[s0], %[s2]\n"
@@ -92,7 +112,7 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_4_MOST INLAY_MVE_4_BOTH("vminnm.f32", "q1")
 #define INLAY_MVE_4_CLIP INLAY_MVE_4_GET2 INLAY_MVE_4_LEAST INLAY_MVE_4_MOST
 #define INLAY_MVE_4_JOIN "vmovnt.i32 q2, q3\nvadd.i16 q2, q2, %[zero]\n"
-#define INLAY_MVE_4_NEXT "ldr %[s0], [%[pair], #88]\n"
+#define INLAY_MVE_4_NEXT "ldr %[s0], [%[pair], #104]\n"
 #define INLAY_MVE_4_STEP "add %[y], %[y], %[s0], lsl #1\n"
 #define INLAY_MVE_4_PUT "vstrb.16 q2, [%[y], q0]\n" INLAY_MVE_4_STEP
 #define INLAY_MVE_4_TO INLAY_MVE_4_GET("q0", "64") INLAY_MVE_4_NEXT
@@ -101,7 +121,7 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_4_ENDS INLAY_MVE_4_SCALED INLAY_MVE_4_CLIP INLAY_MVE_4_BYTES
 #define INLAY_MVE_4_DOTS INLAY_MVE_4_DOTS2 INLAY_MVE_4_DOTS3
 #define INLAY_MVE_4_PAIR INLAY_MVE_4_DOTS INLAY_MVE_4_ENDS
-#define INLAY_MVE_4_WALK "ldr lr, [%[pair], #80]\nwls lr, lr, 2f\n1:\n"
+#define INLAY_MVE_4_WALK "ldr lr, [%[pair], #96]\nwls lr, lr, 2f\n1:\n"
 #define INLAY_MVE_4_PAIRS INLAY_MVE_4_WALK INLAY_MVE_4_PAIR "le lr, 1b\n2:\n"
 
 /* Pixels by themselves. */
@@ -118,128 +138,150 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_1_STORE INLAY_MVE_1_ZERO INLAY_MVE_1_LAST
 #define INLAY_MVE_1_SCALED INLAY_MVE_4_GET1 INLAY_MVE_1_SCALE
 #define INLAY_MVE_1_ENDS INLAY_MVE_1_SCALED INLAY_MVE_1_CLIP INLAY_MVE_1_STORE
-#define INLAY_MVE_1_WALK "ldr lr, [%[pair], #84]\nwls lr, lr, 4f\n3:\n"
+#define INLAY_MVE_1_WALK "ldr lr, [%[pair], #100]\nwls lr, lr, 4f\n3:\n"
 #define INLAY_MVE_1_PIXEL INLAY_MVE_4_DOTS2 INLAY_MVE_1_ENDS
 #define INLAY_MVE_1_PIXELS INLAY_MVE_1_WALK INLAY_MVE_1_PIXEL "le lr, 3b\n4:\n"
-#define INLAY_MVE_4_ALL INLAY_MVE_4_PAIRS INLAY_MVE_1_PIXELS
+#define INLAY_MVE_4_PIXELS INLAY_MVE_4_PAIRS INLAY_MVE_1_PIXELS
+
+/* What the next four begin with. */
+#define INLAY_MVE_4_AT "ldrd %[s0], %[s1], [%[pair], #108]\n"
+#define INLAY_MVE_4_AT1 INLAY_MVE_4_AT "ldr %[s2], [%[pair], #116]\n"
+#define INLAY_MVE_4_AT2 "vldrw.32 q0, [%[s0]], #16\nvldrw.32 q1, [%[s1]]\n"
+#define INLAY_MVE_4_AT3 "add %[s1], %[s2]\nstrd %[s0], %[s1], [%[pair], #108]\n"
+#define INLAY_MVE_4_AT4 "vstrw.32 q0, [%[pair]]\nvstrw.32 q1, [%[pair], #16]\n"
+#define INLAY_MVE_4_AT12 INLAY_MVE_4_AT1 INLAY_MVE_4_AT2
+#define INLAY_MVE_4_AT34 INLAY_MVE_4_AT3 INLAY_MVE_4_AT4
+#define INLAY_MVE_4_BEGIN "5:\n" INLAY_MVE_4_AT12 INLAY_MVE_4_AT34
+
+/* Their weights, twelve each. Those that have turned go to the places of their rows. */
+#define INLAY_MVE_4_TWELVE "movs %[s0], #12\nvctp.8 %[s0]\n"
+#define INLAY_MVE_4_TURN "ldrd %[s1], %[s2], [%[pair], #120]\ncmp %[s1], #0\n"
+#define INLAY_MVE_4_IF INLAY_MVE_4_TWELVE INLAY_MVE_4_TURN "bne 6f\nvpstttt\n"
+#define INLAY_MVE_4_W(q) "vldrbt.8 " q ", [%[s2]], #12\n"
+#define INLAY_MVE_4_W45 INLAY_MVE_4_W("q4") INLAY_MVE_4_W("q5")
+#define INLAY_MVE_4_W67 INLAY_MVE_4_W("q6") INLAY_MVE_4_W("q7")
+#define INLAY_MVE_4_V(q) "vpst\nvldrbt.u8 " q ", [%[s2], q0]\nadds %[s2], #12\n"
+#define INLAY_MVE_4_V45 INLAY_MVE_4_V("q4") INLAY_MVE_4_V("q5")
+#define INLAY_MVE_4_V67 INLAY_MVE_4_V("q6") INLAY_MVE_4_V("q7")
+#define INLAY_MVE_4_PLAIN INLAY_MVE_4_W45 INLAY_MVE_4_W67 "b 7f\n6:\n"
+#define INLAY_MVE_4_PLACES "vldrw.32 q0, [%[pair], #80]\n"
+#define INLAY_MVE_4_TURNED INLAY_MVE_4_PLACES INLAY_MVE_4_V45 INLAY_MVE_4_V67
+#define INLAY_MVE_4_KEEP "7:\nstr %[s2], [%[pair], #124]\n"
+#define INLAY_MVE_4_WEIGHT INLAY_MVE_4_IF INLAY_MVE_4_PLAIN INLAY_MVE_4_TURNED
+#define INLAY_MVE_4_WEIGHTS INLAY_MVE_4_WEIGHT INLAY_MVE_4_KEEP
+
+/* Their windows, and where their bytes go. */
+#define INLAY_MVE_4_X0 "ldrd %[x0], %[s0], [%[pair], #128]\n"
+#define INLAY_MVE_4_X12 "add %[x1], %[x0], %[s0]\nadd %[x2], %[x1], %[s0]\n"
+#define INLAY_MVE_4_X3 "add %[x3], %[x2], %[s0]\nadd %[s1], %[x3], %[s0]\n"
+#define INLAY_MVE_4_Y "ldr %[y], [%[pair], #136]\nadds %[s2], %[y], #4\n"
+#define INLAY_MVE_4_X5 "str %[s1], [%[pair], #128]\n"
+#define INLAY_MVE_4_XY INLAY_MVE_4_X5 "str %[s2], [%[pair], #136]\n"
+#define INLAY_MVE_4_PLACE INLAY_MVE_4_X0 INLAY_MVE_4_X12 INLAY_MVE_4_X3
+#define INLAY_MVE_4_PLACED INLAY_MVE_4_PLACE INLAY_MVE_4_Y INLAY_MVE_4_XY
+#define INLAY_MVE_4_COUNT "ldr %[s0], [%[pair], #140]\nsubs %[s0], #1\n"
+#define INLAY_MVE_4_UNTIL "str %[s0], [%[pair], #140]\nbne 5b\n"
+#define INLAY_MVE_4_HEADS INLAY_MVE_4_BEGIN INLAY_MVE_4_WEIGHTS
+#define INLAY_MVE_4_HEAD INLAY_MVE_4_HEADS INLAY_MVE_4_PLACED
+#define INLAY_MVE_4_NEXT4 INLAY_MVE_4_COUNT INLAY_MVE_4_UNTIL
+#define INLAY_MVE_4_ALL INLAY_MVE_4_HEAD INLAY_MVE_4_PIXELS INLAY_MVE_4_NEXT4
 
 #define INLAY_MVE_4_SUM2 INLAY_MVE_SUM(s0), INLAY_MVE_SUM(s1)
 #define INLAY_MVE_4_SUM4 INLAY_MVE_4_SUM2, INLAY_MVE_SUM(s2), INLAY_MVE_SUM(s3)
-#define INLAY_MVE_4_X2 [x0] "+r"(x0), [x1] "+r"(x1)
-#define INLAY_MVE_4_X4 INLAY_MVE_4_X2, [x2] "+r"(x2), [x3] "+r"(x3)
-#define INLAY_MVE_4_W2 [w0] "w"(w->w0), [w1] "w"(w->w1)
-#define INLAY_MVE_4_W4 INLAY_MVE_4_W2, [w2] "w"(w->w2), [w3] "w"(w->w3)
+#define INLAY_MVE_4_X2 [x0] "=&r"(x0), [x1] "=&r"(x1)
+#define INLAY_MVE_4_X4 INLAY_MVE_4_X2, [x2] "=&r"(x2), [x3] "=&r"(x3)
+#define INLAY_MVE_4_Q03 "q0", "q1", "q2", "q3"
+#define INLAY_MVE_4_LOST INLAY_MVE_4_Q03, "q4", "q5", "q6", "q7", "lr", "cc"
 
-/* ---- weights ---- */
+/* ---- windows of 3 x 3 ---- */
 
+enum { INLAY_MVE_THREE = 12 }; /* bytes of one */
+
+/* Is the structure laid as the instructions say? */
+typedef char
+    inlay_mve_pair_is_laid[offsetof(inlay_mve_pair, turned) == 80 &&
+                                   offsetof(inlay_mve_pair, fours) == 140
+                               ? 1
+                               : -1];
+
+/* All pixels of some fours, the windows of which lie `next` bytes apart. */
+INLAY_INLINE void inlay_mve_four_pixels(inlay_mve_pair *pair, int32_t zero,
+                                        const int32_t next)
+{
+    uint8_t *y;
+    const uint8_t *x0, *x1, *x2, *x3;
+    int32_t s0, s1, s2, s3;
+    __asm__ volatile(INLAY_MVE_4_ALL
+                     : INLAY_MVE_4_SUM4, INLAY_MVE_4_X4, [y] "=&r"(y)
+                     : [next] "i"(next), [pair] "r"(pair), [zero] "r"(zero)
+                     : "memory", INLAY_MVE_4_LOST);
+}
+
+/* Channels from `channel` on of a row of y come next. */
+INLAY_INLINE void inlay_mve_three_begin(inlay_mve_made *made, int32_t channel,
+                                        uint8_t *y)
+{
+    const uint8x16_t own = vidupq_n_u8(0, 1);
+    const uint8x16_t four = vdupq_n_u8(3);
+    const uint8x16_t row = vandq_u8(vsubq_n_u8(own, (uint8_t)made->turn), four);
+    inlay_mve_pair *pair = &made->pair;
+    vst1q_u8(pair->turned, vorrq_u8(vbicq_u8(own, four), row));
+    pair->turn = made->turn;
+    pair->starts = made->start + channel;
+    pair->scales = made->scale + made->each * channel;
+    pair->step = (int32_t)(16 * made->each);
+    pair->w = made->tile->weights + channel * INLAY_MVE_THREE;
+    pair->y = y + channel;
+    pair->plane = made->plane;
+}
+
+/* The next eight, whose windows lie in scratch. */
+INLAY_INLINE void inlay_mve_three_eight(inlay_mve_made *made, const int next)
+{
+    made->pair.x = made->scratch;
+    made->pair.fours = INLAY_QDEEP_LANES / 4;
+    inlay_mve_four_pixels(&made->pair, made->byte.zero, next);
+}
+
+/* ---- any windows ---- */
+
+/* The weights of four channels at w. */
 typedef struct inlay_mve_weights {
-    int8x16_t w0, w1, w2, w3;
+    int8x16_t of[4];
 } inlay_mve_weights;
 
-enum { INLAY_MVE_THREE = 12 }; /* bytes of a window of 3 x 3 */
-
-/* Those of four channels at w. */
 INLAY_INLINE inlay_mve_weights inlay_mve_weights_at(const int8_t *w,
                                                     int32_t window)
 {
     const mve_pred16_t some = vctp8q((uint32_t)window);
     inlay_mve_weights to;
-    to.w0 = vldrbq_z_s8(w, some);
-    to.w1 = vldrbq_z_s8(w + window, some);
-    to.w2 = vldrbq_z_s8(w + 2 * window, some);
-    to.w3 = vldrbq_z_s8(w + 3 * window, some);
+    int32_t i;
+    INLAY_UNROLL
+    for (i = 0; i < 4; i++)
+        to.of[i] = vldrbq_z_s8(w + i * window, some);
     return to;
 }
 
-/* The same of windows of 3 x 3. */
-INLAY_INLINE inlay_mve_weights inlay_mve_weights_three(const int8_t *w)
-{
-    inlay_mve_weights to;
-    __asm__ volatile("vctp.8 %[n]\n"
-                     "vpstttt\n"
-                     "vldrbt.8 %q[w0], [%[w]]\n"
-                     "vldrbt.8 %q[w1], [%[w], #12]\n"
-                     "vldrbt.8 %q[w2], [%[w], #24]\n"
-                     "vldrbt.8 %q[w3], [%[w], #36]\n"
-                     : [w0] "=&w"(to.w0), [w1] "=&w"(to.w1), [w2] "=&w"(to.w2),
-                       [w3] "=&w"(to.w3)
-                     : [w] "r"(w), [n] "r"(INLAY_MVE_THREE)
-                     : "memory");
-    return to;
-}
-
-/* Those go to the places of their rows, which are in turn those of four. */
-INLAY_INLINE inlay_mve_weights inlay_mve_weights_turned(const int8_t *w,
-                                                        int32_t turn)
-{
-    const mve_pred16_t some = vctp8q(INLAY_MVE_THREE);
-    const uint8x16_t own = vidupq_n_u8(0, 1);
-    const uint8x16_t places = vdupq_n_u8(3);
-    uint8x16_t at = vandq_u8(vsubq_n_u8(own, (uint8_t)turn), places);
-    inlay_mve_weights to;
-    at = vorrq_u8(vbicq_u8(own, places), at);
-    to.w0 = vldrbq_gather_offset_z_s8(w, at, some);
-    to.w1 = vldrbq_gather_offset_z_s8(w + INLAY_MVE_THREE, at, some);
-    to.w2 = vldrbq_gather_offset_z_s8(w + 2 * INLAY_MVE_THREE, at, some);
-    to.w3 = vldrbq_gather_offset_z_s8(w + 3 * INLAY_MVE_THREE, at, some);
-    return to;
-}
-
-/* ---- pixels ---- */
-
-/* All pixels of windows of 3 x 3, the first of which begin at x and then each `plane` bytes after
- * the one before; those of pixels lie `next` bytes apart. */
-INLAY_INLINE void inlay_mve_four_pixels(const inlay_mve_made *made,
-                                        const uint8_t *x,
-                                        const inlay_mve_weights *w, uint8_t *y,
-                                        const int32_t next)
-{
-    const inlay_mve_pair *pair = &made->pair;
-    const int32_t zero = made->byte.zero;
-    const uint8_t *x0 = x;
-    const uint8_t *x1 = x + made->plane;
-    const uint8_t *x2 = x + 2 * made->plane;
-    const uint8_t *x3 = x1 + 2 * made->plane;
-    int32_t s0, s1, s2, s3;
-    __asm__ volatile(
-        INLAY_MVE_4_ALL
-        : INLAY_MVE_4_SUM4, INLAY_MVE_4_X4, [y] "+r"(y)
-        : INLAY_MVE_4_W4, [next] "i"(next), [pair] "r"(pair), [zero] "r"(zero)
-        : "memory", "q0", "q1", "q2", "q3", "lr");
-}
-
-/* The same of any windows. */
+/* All pixels of four channels. */
 INLAY_INLINE void inlay_mve_four_any(const inlay_mve_made *made,
                                      const uint8_t *x,
                                      const inlay_mve_weights *w, uint8_t *y)
 {
-    int32_t left;
+    int32_t left, i;
     for (left = made->pixels; left > 0; left--, y += made->pair.ys) {
-        const uint8_t *x0 = x;
-        const uint8_t *x1 = x + made->plane;
-        const uint8_t *x2 = x + 2 * made->plane;
-        const uint8_t *x3 = x1 + 2 * made->plane;
-        int32_t s0, s1, s2, s3;
-        __asm__ volatile(INLAY_MVE_FOUR
-                         : INLAY_MVE_4_SUM4, INLAY_MVE_4_X4
-                         : INLAY_MVE_4_W4, [next] "i"(0)
-                         : "memory", "q0", "q1");
-        vstrbq_s32((int8_t *)y,
-                   inlay_mve_bytes(&made->byte, inlay_mve_lanes(s0, s1, s2, s3),
-                                   vld1q_s32(made->pair.start),
-                                   vld1q_f32(made->pair.scale)));
+        int32_t sum[4];
+        INLAY_UNROLL
+        for (i = 0; i < 4; i++) {
+            const uint8_t *at = x + i * made->plane;
+            sum[i] = vmladavq_s8(vld1q_s8((const int8_t *)at), w->of[i]);
+        }
+        vstrbq_s32((int8_t *)y, inlay_mve_bytes(&made->byte,
+                                                inlay_mve_lanes(sum[0], sum[1],
+                                                                sum[2], sum[3]),
+                                                vld1q_s32(made->pair.start),
+                                                vld1q_f32(made->pair.scale)));
         x += made->next;
     }
-}
-
-/* ---- channels ---- */
-
-/* What becomes of sums of channels from `channel` on. */
-INLAY_INLINE void inlay_mve_four_begin(inlay_mve_made *made, int32_t channel)
-{
-    const inlay_qtile *tile = made->tile;
-    vst1q_s32(made->pair.start, vld1q_s32(tile->bias + channel));
-    vst1q_f32(made->pair.scale, inlay_mve_scales(&tile->result, channel));
 }
 
 /* Bytes of n channels, in fours, of any windows. */
@@ -252,7 +294,9 @@ INLAY_APART void inlay_mve_dw_fours(inlay_mve_made *made, int32_t channel,
     for (; channel < end; channel += 4) {
         const int8_t *w = made->tile->weights + channel * window;
         const inlay_mve_weights weights = inlay_mve_weights_at(w, window);
-        inlay_mve_four_begin(made, channel);
+        vst1q_s32(made->pair.start, vld1q_s32(made->start + channel));
+        vst1q_f32(made->pair.scale,
+                  vld1q_f32(made->scale + made->each * channel));
         inlay_mve_four_any(made, x, &weights, y + channel);
         x += 4 * made->plane;
     }

@@ -21,6 +21,7 @@ typedef struct inlay_mve_dw {
     uint8x16_t flip;
     uint8_t zero; /* zero point of x, with its sign */
     uint8_t *scratch;
+    struct inlay_mve_made *made;      /* room for what is made of windows */
     const uint8_t *x[INLAY_MVE_ROWS]; /* rows of the window; NULL: outside */
 } inlay_mve_dw;
 
@@ -306,11 +307,10 @@ static inline int32_t inlay_mve_dw_simple(const inlay_mve_dw *of,
 #if INLAY_MVE_FLOAT
     const int32_t left = of->job->of.channels - channel;
     const int32_t n = left < INLAY_QDEEP_LANES ? 4 : INLAY_QDEEP_LANES;
-    inlay_mve_made made;
     if (of->window > 16 || left < 4)
         return 0;
-    inlay_mve_made_of(of, &made);
-    inlay_mve_dw_fours(&made, channel, n,
+    inlay_mve_made_of(of, of->made);
+    inlay_mve_dw_fours(of->made, channel, n,
                        (uint8_t *)of->row->y + of->c * of->job->of.ys);
     return n;
 #else
@@ -363,6 +363,10 @@ static inline void inlay_mve_dw_row(const inlay_qdw *job, const inlay_qrow *row,
     const int simple = inlay_mve_is_simple(&job->of);
     inlay_mve_dw of;
     int32_t done, channel;
+#if INLAY_MVE_FLOAT
+    inlay_mve_made made;
+    of.made = &made;
+#endif
     of.job = job;
     of.row = row;
     inlay_mve_dw_begin(&of);

@@ -78,8 +78,9 @@ typedef struct inlay_qcall {
     const int32_t *x_sum;
 } inlay_qcall;
 
-enum { INLAY_QPIXELS = 7, INLAY_QGROUP = 48 }; /* the most of a tile */
-enum { INLAY_QDEPTH = 16 };                    /* taps side by side, if deep */
+/* The most of a tile: several blocks of channels only where a vector holds one. */
+enum { INLAY_QPIXELS = 7, INLAY_QGROUP = INLAY_QL < 16 ? 16 : 48 };
+enum { INLAY_QDEPTH = 16 }; /* taps side by side, if deep */
 
 /* A group of a tile's channels. */
 typedef struct inlay_qgroup {
