@@ -57,16 +57,24 @@ void value_count(Arena *arena, const char *value)
     (void)value_read_count(value);
 }
 
+/* Of other dimensions, which the model has to say. */
+static bool may_be_sum(const char *name, const char *text)
+{
+    const unsigned char first = (unsigned char)*text;
+    if (isdigit(first))
+        return dim_is_terms(text);
+    return (isalpha(first) || first == '_') && strcmp(name, text) != 0;
+}
+
 void value_dim(Arena *arena, const char *value)
 {
     char *name;
     LengthValue bounds;
     if (value_is_length(arena, value, &name, &bounds))
         return;
-    const char *number = value_divide(arena, value, &name);
-    /* Else it is a sum of other dimensions, of which the model has to be known. */
-    if (isdigit((unsigned char)*number) && !dim_is_terms(number))
-        (void)value_read_dimension(number);
+    const char *size = value_divide(arena, value, &name);
+    if (!may_be_sum(name, size))
+        (void)value_read_dimension(size);
 }
 
 void value_threads(Arena *arena, const char *value)
