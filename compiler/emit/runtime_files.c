@@ -78,6 +78,8 @@ void runtime_add(RuntimeUse *use, const Emitter *emitter)
     const Program *program = emitter->program;
     add_files(use, emitter);
     use->tiles.width = program->family->float_width;
+    use->tiles.store = program->graph->store;
+    use->tiles.panels = use->tiles.panels || program->lengths;
     /* Of lines of any length all tiles have fast code. */
     for (size_t i = 0; !program->lengths && i < program->step.n; i++)
         tiles_of_step(program->step.at[i], &use->tiles);
@@ -151,6 +153,8 @@ static void put_tiles(Text *text, const TileUse *use)
     put_ends(text, use->ends);
     if (use->width == 4)
         text_put(text, "#define INLAY_TILE_WIDTH 4\n");
+    if (use->width == 4 && use->narrow && !use->panels)
+        text_put(text, "#define INLAY_TILE_PANELS 0\n");
     for (TileWalk walk = TILE_ROWS; walk < TILE_WALKS; walk++)
         put_lines(text, use, walk, name[walk]);
     text_put(text, "\n");

@@ -7,6 +7,7 @@
 #include "kernels/dwpw_f32.h"
 #include "kernels/matmul.h"
 #include "kernels/recurrent.h"
+#include "kernels/tile_narrow.h"
 #include "kernels/winograd_f32.h"
 #include "rules/families.h"
 
@@ -60,6 +61,35 @@ static void add_ends(TileUse *use, const Step *step, int32_t channels,
 static bool is_whole(const Operand *operand)
 {
     return !operand->ring || operand->ring >= operand->rows;
+}
+
+/* Does operand `how` of a step, which may be left out, say that each channel has one scale and no
+ * zero point? */
+static bool has_late_scales(const TileUse *use, const Step *step, int how)
+{
+    const Tensor *t = step->operand[how].tensor;
+    if (!t)
+        return true;
+    if (!t->value || step->operand[how + 2].tensor)
+        return false;
+    const int32_t *values = recipe_values(use->store, use->arena, t->value);
+    return values[INLAY_HOW_BLOCKS] == 1 && values[INLAY_HOW_ZERO] == 0;
+}
+
+static bool is_narrow(const Step *step, int w)
+{
+    return step->operand[w].tensor->dtype != DT_F32;
+}
+
+/* Weights are operand w; those of a narrow type are followed by operand `how`. */
+static void add_weights(TileUse *use, const Step *step, int w, int how)
+{
+    if (!is_narrow(step, w))
+        return;
+    use->narrow = true;
+    if (step->operand[w].tensor->dtype != DT_I8 ||
+        !has_late_scales(use, step, how))
+        use->panels = true;
 }
 
 /* ---- convolutions ---- */
@@ -119,6 +149,10 @@ void tiles_conv(const Step *step, TileUse *use)
 {
     const inlay_conv_params *p = step->params;
     add_ends(use, step, p->oc, p->clamp, 4);
+    add_weights(use, step, 2, 5);
+    /* A pixel that is alone takes neither panels nor tiles. */
+    if (p->ow == 1 && step->units == 1 && is_narrow(step, 2))
+        use->panels = true;
     add_window(use, p);
     if (is_product(p))
         add_joined(use, step, p);
@@ -133,6 +167,7 @@ void tiles_conv1d(const Step *step, TileUse *use)
     const int32_t begin =
         inlay_inside(p->sh, p->ph, extent, p->ih, p->oh, &end);
     add_ends(use, step, p->oc, p->clamp, 4);
+    use->panels = use->panels || is_narrow(step, 2);
     add_any(use, TILE_STEPS, p->oc, 1);
     if (is_whole(step->operand))
         add_line(use, (TileLine){ TILE_STEPS, p->oc, end - begin });
@@ -161,6 +196,7 @@ void tiles_deconv(const Step *step, TileUse *use)
 {
     inlay_conv_params p = *(const inlay_conv_params *)step->params;
     add_ends(use, step, p.oc, p.clamp, 4);
+    add_weights(use, step, 2, 5);
     if (inlay_upright(&p)) {
         if (!is_whole(step->operand) || !is_whole(step->operand + 1))
             add_any(use, TILE_ROWS, p.oc, p.oh / p.sh + 1);
@@ -173,6 +209,7 @@ void tiles_dwpw(const Step *step, TileUse *use)
 {
     const inlay_dwpw_params *p = step->params;
     add_ends(use, step, p->oc, p->clamp, 6);
+    add_weights(use, step, 4, 7);
     add_chunks(use, p->oc, p->ow, p->chunk);
 }
 
@@ -180,6 +217,7 @@ void tiles_affine_conv(const Step *step, TileUse *use)
 {
     const inlay_affine_conv_params *p = step->params;
     add_ends(use, step, p->oc, p->clamp, 6);
+    add_weights(use, step, 4, 7);
     add_chunks(use, p->oc, p->pixels, p->chunk);
 }
 
@@ -221,6 +259,7 @@ static void tiles_recurrent(const Step *step, TileUse *use)
     const int32_t cell = p->kind == 3 ? p->hidden : 0;
     const int32_t first = gates - cell;
     use->ends |= INLAY_END_ADD;
+    use->panels = use->panels || is_narrow(step, 4);
     if (p->hidden % 4)
         use->ends |= INLAY_END_PART;
     add_chunks(use, gates, p->steps, p->chunk);

@@ -25,6 +25,9 @@ struct TileUse {
     VEC(TileLine) line; /* each once */
     int ends;           /* INLAY_END_...: what follows the sums of some tile */
     int width;          /* channels of a block of packed weights */
+    Store *store;       /* of what steps are told */
+    bool narrow;        /* some weights are stored in a narrower type */
+    bool panels;        /* some of those are not as INLAY_TILE_PANELS has it */
 };
 
 /* Adds what the step makes. */

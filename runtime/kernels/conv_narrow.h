@@ -29,10 +29,9 @@ static inline int inlay_conv_narrow(void *const *base, const inlay_step *s,
     inlay_stored_take(base, s, 2, 5, type, &narrow, &queue);
     narrow.alone = inlay_conv_alone(s);
     t.narrow = &narrow;
-    t.make = inlay_panel_rows_make;
-    t.apart = inlay_conv_apart(base, s, &t, r0, r1);
+    inlay_panel_rows_take(&t, inlay_conv_apart(base, s, &t, r0, r1));
     inlay_conv_by(base, s, &t, r0, r1);
-    inlay_panel_rows_flush(&queue);
+    inlay_tile_done(&t);
     return 0;
 }
 
@@ -64,10 +63,9 @@ static inline int inlay_deconv_narrow(void *const *base, const inlay_step *s,
     inlay_conv_tile(base, s, &t);
     inlay_stored_take(base, s, 2, 5, type, &narrow, &queue);
     t.narrow = &narrow;
-    t.make = inlay_panel_rows_make;
-    t.apart = inlay_disjoint(base, s, p->ow, p->iw);
+    inlay_panel_rows_take(&t, inlay_disjoint(base, s, p->ow, p->iw));
     inlay_deconv_by(base, s, &t, r0, r1);
-    inlay_panel_rows_flush(&queue);
+    inlay_tile_done(&t);
     return 0;
 }
 

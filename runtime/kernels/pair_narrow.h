@@ -18,8 +18,7 @@ static inline void inlay_pair_take(void *const *base, const inlay_step *s,
 {
     inlay_stored_take(base, s, 4, 7, type, narrow, queue);
     t->narrow = narrow;
-    t->make = inlay_panel_rows_make;
-    t->apart = 1;
+    inlay_panel_rows_take(t, 1);
 }
 
 static inline int inlay_dwpw_narrow(void *const *base, const inlay_step *s,

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: 0BSD
  * The products of tile_f32.inc.h on Arm cores that have floats, or vectors of four: their
  * instructions have names, and one function makes tiles of any number of pixels by four channels.
- * Between two runs of a window the sums wait in memory. The products and their order are those of
+ * Between two calls the sums wait in memory. The products and their order are those of
  * the C. What follows the sums is one function for all tiles. */
 
-/* What adjacent taps of a window are, for the pixels of a tile: groups of them whose weights lie
- * together, pairs whose weights lie apart, those that are left; bytes from the weights of one tap
- * to the next, and from pixel 0 of the tile to each one. */
+/* Most rows of a window that one call goes through. */
+enum { INLAY_ARM_ROWS = 12 };
+
+/* Runs of adjacent taps of a window, for the pixels of a tile: where they begin, as many taps in
+ * each; of the taps of one, groups that go together, and those that are left; bytes from pixel 0 of
+ * the tile to each one, of the weights from tap to tap, and from the end of a run to the next. */
 typedef struct inlay_arm_run {
     float *sum;
+    const float *from; /* what the sums begin with */
+    const float *const *at;
+    const float *const *end;
     int32_t pixels;
-    int32_t groups, pairs, ones;
-    ptrdiff_t step;
+    int32_t groups, ones;
+    ptrdiff_t step, skip;
     ptrdiff_t offset[INLAY_TILE_P];
 } inlay_arm_run;
+
+/* Sums of a tile that begins. */
+static const float inlay_arm_zeros[INLAY_TILE_P * 4];
 
 #ifdef INLAY_HELIUM
 #include "kernels/tile_helium.inc.h"
@@ -27,49 +36,139 @@ enum {
         INLAY_TILE_STEPS(INLAY_TILE_IN_4) INLAY_TILE_LINES(INLAY_TILE_IN_4)
 };
 
-/* Adds the products of a run, of which x and w are the first tap. */
-INLAY_APART void inlay_arm_products(const inlay_arm_run *r, const float *x,
-                                    const float *w)
+/* Do weights lie together? */
+INLAY_INLINE int inlay_arm_together(const inlay_arm_run *r)
+{
+    return INLAY_TILE_WIDTH == 4 || r->step == 4 * (ptrdiff_t)sizeof(float);
+}
+
+/* Adds the products of all runs, whose weights lie together from w on. */
+INLAY_APART void inlay_arm_windows(inlay_arm_run *r, const float *w)
 {
     switch (r->pixels) {
     case 1:
-        inlay_arm_pixels_1(r, x, w);
+        inlay_arm_floats_1(r, w);
         break;
     case 2:
         if (INLAY_ARM_USES >> 2 & 1)
-            inlay_arm_pixels_2(r, x, w);
+            inlay_arm_floats_2(r, w);
         break;
     case 3:
         if (INLAY_ARM_USES >> 3 & 1)
-            inlay_arm_pixels_3(r, x, w);
+            inlay_arm_floats_3(r, w);
         break;
     case 4:
         if (INLAY_ARM_USES >> 4 & 1)
-            inlay_arm_pixels_4(r, x, w);
+            inlay_arm_floats_4(r, w);
         break;
     case 5:
         if (INLAY_ARM_USES >> 5 & 1)
-            inlay_arm_pixels_5(r, x, w);
+            inlay_arm_floats_5(r, w);
         break;
-#if INLAY_TILE_P > 5
-    case 6:
-        if (INLAY_ARM_USES >> 6 & 1)
-            inlay_arm_pixels_6(r, x, w);
-        break;
-#endif
     }
+}
+
+#ifdef INLAY_FPU_ARM
+/* The same of weights that lie apart. */
+INLAY_APART void inlay_arm_windows_apart(inlay_arm_run *r, const float *w)
+{
+    switch (r->pixels) {
+    case 1:
+        inlay_arm_apart_1(r, w);
+        break;
+    case 2:
+        if (INLAY_ARM_USES >> 2 & 1)
+            inlay_arm_apart_2(r, w);
+        break;
+    case 3:
+        if (INLAY_ARM_USES >> 3 & 1)
+            inlay_arm_apart_3(r, w);
+        break;
+    case 4:
+        if (INLAY_ARM_USES >> 4 & 1)
+            inlay_arm_apart_4(r, w);
+        break;
+    case 5:
+        if (INLAY_ARM_USES >> 5 & 1)
+            inlay_arm_apart_5(r, w);
+        break;
+    }
+}
+#endif
+
+/* The same of weights that are signed bytes. */
+INLAY_APART void inlay_arm_byte_windows(inlay_arm_run *r, const signed char *w)
+{
+    switch (r->pixels) {
+    case 1:
+        inlay_arm_bytes_1(r, w);
+        break;
+    case 2:
+        if (INLAY_ARM_USES >> 2 & 1)
+            inlay_arm_bytes_2(r, w);
+        break;
+    case 3:
+        if (INLAY_ARM_USES >> 3 & 1)
+            inlay_arm_bytes_3(r, w);
+        break;
+    case 4:
+        if (INLAY_ARM_USES >> 4 & 1)
+            inlay_arm_bytes_4(r, w);
+        break;
+    case 5:
+        if (INLAY_ARM_USES >> 5 & 1)
+            inlay_arm_bytes_5(r, w);
+        break;
+    }
+}
+
+/* The same, of weights of so many bytes each. */
+INLAY_INLINE void inlay_arm_sum_up(inlay_arm_run *r, const void *w,
+                                   const int bytes)
+{
+    if (bytes == 1)
+        inlay_arm_byte_windows(r, (const signed char *)w);
+    else
+        inlay_arm_windows(r, (const float *)w);
+}
+
+/* Adds the products of one run, of which x and w are the first tap. */
+INLAY_INLINE void inlay_arm_products(inlay_arm_run *r, const float *x,
+                                     const float *w)
+{
+    const float *one[1];
+    one[0] = x;
+    r->from = r->sum;
+    r->at = one;
+    r->end = one + 1;
+#ifdef INLAY_FPU_ARM
+    if (!inlay_arm_together(r)) {
+        inlay_arm_windows_apart(r, w);
+        return;
+    }
+#endif
+    inlay_arm_windows(r, w);
+}
+
+/* The run has so many taps, whose weights lie together. */
+INLAY_INLINE void inlay_arm_groups(inlay_arm_run *r, int32_t taps)
+{
+    const int32_t group = inlay_arm_group(r->pixels);
+    r->groups = taps / group;
+    r->ones = taps - r->groups * group;
+    r->skip = 0;
 }
 
 /* The run has so many taps. */
 INLAY_INLINE void inlay_arm_taps(inlay_arm_run *r, int32_t taps)
 {
-    const int32_t log2_group = r->pixels == 1 ? 2 : 1;
-    const int together = r->step == 4 * (ptrdiff_t)sizeof(float);
-    r->groups = together ? taps >> log2_group : 0;
-    r->ones = taps - (r->groups << log2_group);
-    r->pairs = together || !INLAY_ARM_PAIRS ? 0 : taps >> 1;
-    if (INLAY_ARM_PAIRS)
-        r->ones -= r->pairs << 1;
+    if (inlay_arm_together(r)) {
+        inlay_arm_groups(r, taps);
+        return;
+    }
+    r->groups = INLAY_ARM_PAIRS ? taps >> 1 : 0;
+    r->ones = taps - (r->groups << 1);
+    r->skip = 0;
 }
 
 /* What all runs of a tile have in common; the offsets are the caller's. */
@@ -105,9 +204,9 @@ INLAY_INLINE void inlay_products1(float (*sum)[4], const float *x,
 }
 
 /* The pieces of a row, at least one. */
-INLAY_INLINE void inlay_arm_pieces(const inlay_tile *t,
-                                   const inlay_arm_run *run, const float *x,
-                                   const float *w, ptrdiff_t width)
+INLAY_INLINE void inlay_arm_pieces(const inlay_tile *t, inlay_arm_run *run,
+                                   const float *x, const float *w,
+                                   ptrdiff_t width)
 {
     int32_t i;
     for (i = 0;;) {
@@ -146,6 +245,17 @@ INLAY_INLINE void inlay_arm_rows(const inlay_tile *t, float (*sum)[4],
         }
         weights += t->plane_taps * shape.width;
     }
+}
+
+/* What follows the sums of so many pixels, in the short form where there is one. */
+INLAY_APART void inlay_arm_end_any(const inlay_tile *t, const inlay_group *g,
+                                   float *sum, float *y, const float *q,
+                                   int32_t pixels)
+{
+    if (!g->part && inlay_arm_is_short(t, q))
+        inlay_arm_end_short(t, sum, g->bias, g->scale, y, pixels);
+    else
+        inlay_arm_end(t, g, sum, y, q, pixels);
 }
 
 /* A piece of a row, from the tap `first` on, as far as the panel has its weights. */

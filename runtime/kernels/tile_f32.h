@@ -84,6 +84,7 @@ typedef struct inlay_group {
     float *y;
     const float *q;
     int32_t part;             /* channels of the group that exist, 0: all */
+    const float *scale;       /* of each sum, or NULL: tile_narrow.h */
     const inlay_panel *panel; /* tile_narrow.h: what `weights` are */
     float *sum;               /* of each tile, between two panels */
 } inlay_group;
@@ -134,7 +135,7 @@ enum { INLAY_TILE_MOST = 7 };
 #define INLAY_TILE_P 6
 #elif INLAY_VL == 4
 #define INLAY_TILE_P 3
-#elif defined INLAY_FPU_ARM
+#elif defined INLAY_FPU_ARM || defined INLAY_HELIUM
 #define INLAY_TILE_P 5
 #elif defined __arm__
 #define INLAY_TILE_P 6
@@ -148,11 +149,8 @@ enum { INLAY_TILE_MOST = 7 };
 #else
 #define INLAY_TILE_ARM 0
 #endif
-#if defined INLAY_FPU_ARM && INLAY_TILE_P > 5
-#error "INLAY_TILE_P is at most 5 on Arm cores without vectors"
-#endif
-#if defined INLAY_HELIUM && INLAY_TILE_P > 6
-#error "INLAY_TILE_P is at most 6 with Helium"
+#if INLAY_TILE_ARM && INLAY_TILE_P > 5
+#error "INLAY_TILE_P is at most 5 on 32-bit Arm cores with floats"
 #endif
 #if INLAY_TILE_P > 7
 #error "INLAY_TILE_P is at most 7"
@@ -189,6 +187,11 @@ INLAY_INLINE int inlay_is_pair(const inlay_shape shape)
 /* Channels of a block of packed weights: where it is 4, others have less code of their own. */
 #ifndef INLAY_TILE_WIDTH
 #define INLAY_TILE_WIDTH 16
+#endif
+/* 0: weights that are stored in a narrower type are signed bytes with a scale for each channel, or
+ * none, in blocks of four channels: Arm cores with floats need no panels (tile_narrow.h). */
+#ifndef INLAY_TILE_PANELS
+#define INLAY_TILE_PANELS 1
 #endif
 #ifndef INLAY_TILE_ROWS
 #define INLAY_TILE_ROWS(use)
@@ -328,6 +331,16 @@ INLAY_INLINE void inlay_group_part(const inlay_tile *t, const inlay_group *g,
     part->part = g->part && g->part - c < 16 ? g->part - c : 0;
 }
 
+/* Are weights of the tile blocks of four channels, which have code of their own? */
+INLAY_INLINE int inlay_tile_blocks(const inlay_tile *t)
+{
+    return INLAY_TILE_ARM && (INLAY_TILE_WIDTH == 4 || t->width == 4);
+}
+
+#if INLAY_TILE_ARM
+#include "kernels/tile_blocks_arm.inc.h"
+#endif
+
 #define INLAY_WALK INLAY_WALK_ROWS
 #define INLAY_LIST INLAY_TILE_ROWS
 #define INLAY_R(name) inlay_rows_##name
@@ -385,7 +398,7 @@ INLAY_INLINE void inlay_tile_place(const inlay_tile *t, const inlay_tiles *all,
 INLAY_INLINE int inlay_tile_joins(const inlay_tile *t)
 {
     const int32_t channels = t->end - t->begin;
-    if (t->apart)
+    if (t->apart || inlay_tile_blocks(t))
         return 1;
     return INLAY_VL > 1 && channels <= inlay_tile_group(t, t->begin);
 }

@@ -234,6 +234,21 @@ INLAY_INLINE void INLAY_W(add_bias)(INLAY_FLOATS (*sum)[4], const float *from,
     }
 }
 
+/* The same of sums of weights that are still to be scaled. */
+INLAY_INLINE void INLAY_W(scale)(INLAY_FLOATS (*sum)[4], const float *scale,
+                                 const float *bias, const inlay_shape shape)
+{
+    int p, v;
+    INLAY_UNROLL
+    for (v = 0; v < shape.vectors; v++) {
+        const INLAY_FLOATS factor = INLAY_W(load)(scale + v * INLAY_L);
+        const INLAY_FLOATS more = INLAY_W(load)(bias + v * INLAY_L);
+        INLAY_UNROLL
+        for (p = 0; p < shape.pixels; p++)
+            sum[p][v] = INLAY_W(fma)(sum[p][v], factor, more);
+    }
+}
+
 INLAY_INLINE void INLAY_W(clamp)(const inlay_tile *t, INLAY_FLOATS (*sum)[4],
                                  const inlay_shape shape)
 {
@@ -513,9 +528,12 @@ INLAY_INLINE void INLAY_W(end)(const inlay_tile *t, const inlay_group *g,
                                const inlay_shape shape)
 {
 #if INLAY_TILE_ARM
-    inlay_arm_end(t, g, sum[0], y, q, shape.pixels);
+    inlay_arm_end_any(t, g, sum[0], y, q, shape.pixels);
 #else
-    INLAY_W(add_bias)(sum, g->bias, shape);
+    if (shape.walk >= INLAY_WALK_PANEL_ROWS && g->scale)
+        INLAY_W(scale)(sum, g->scale, g->bias, shape);
+    else
+        INLAY_W(add_bias)(sum, g->bias, shape);
     if (g->part && shape.ends & INLAY_END_PART)
         INLAY_W(finish_part)(t, sum, y, q, g->part, shape);
     else

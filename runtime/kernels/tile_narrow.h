@@ -5,7 +5,9 @@
  * scales; one scale and one zero point for each output channel, or for each of them and so many
  * taps. Some taps of a group of channels at a time are made floats on the stack, a panel, and serve
  * several tiles; sums of a tile that need several panels wait beside it. The products and
- * their order are those of float weights, the same bits, but for the groups of tile_few.inc.h.
+ * their order are those of float weights, the same bits, but for the groups of tile_few.inc.h, and
+ * where there are no vectors: there one scale for each channel is multiplied behind its sums, and
+ * signed bytes without zero points need no panel on Arm cores with floats (tile_blocks_arm.inc.h).
  *
  * A pixel that is alone in all plans, as in a fully connected layer, has no panel: its weights
  * become floats in registers, and scales are multiplied behind the sums. */
@@ -89,6 +91,9 @@ static inline void inlay_stored_take(void *const *base, const inlay_step *s,
     inlay_stored_read(base, s, w, how, type, narrow);
     narrow->queue = queue;
     queue->tiles = 0;
+    /* What is not named is not linked. */
+    if (INLAY_TILE_ARM && !INLAY_TILE_PANELS)
+        narrow->type = NULL;
 }
 
 /* to[i] = from[i] for n floats, mostly INLAY_SCALED. */
@@ -142,6 +147,19 @@ static inline void inlay_narrow_scale(float *w, int32_t taps, int32_t width,
 
 #endif
 
+/* Are scales multiplied behind the sums? So it is where there are no vectors and each channel has
+ * one scale. */
+static inline int inlay_scales_late(const inlay_stored *narrow)
+{
+    return INLAY_VL == 1 && narrow->how && narrow->how[INLAY_HOW_BLOCKS] == 1;
+}
+
+/* Are all zero points 0? */
+static inline int inlay_narrow_centred(const inlay_stored *narrow)
+{
+    return !narrow->how || (!narrow->zero && narrow->how[INLAY_HOW_ZERO] == 0);
+}
+
 /* Where a group of channels lies in what is packed with `steps` elements for each channel. */
 typedef struct inlay_block {
     ptrdiff_t channel; /* the first of its block, of all groups */
@@ -156,32 +174,50 @@ static inline ptrdiff_t inlay_block_at(const inlay_block *block,
     return block->channel * steps + step * block->stride + block->inside;
 }
 
-/* Taps of one block of scales: `at` is where those of the block's channels lie. */
+/* Scales and zero points of n channels: `at` is where they lie. Scales that are multiplied behind
+ * the sums are 1 here. */
+static inline void inlay_panel_scales(const inlay_stored *narrow, ptrdiff_t at,
+                                      int32_t n, float *scale, float *zero)
+{
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        scale[i] = 1.0f;
+        zero[i] = (float)narrow->how[INLAY_HOW_ZERO];
+    }
+    if (!inlay_scales_late(narrow))
+        inlay_narrow_scales(narrow, at, n, scale);
+    if (narrow->zero)
+        narrow->type->widen(zero, narrow->zero, at, n);
+}
+
+/* Taps of one block of scales, which lie at `at`. */
 static inline void inlay_panel_part(const inlay_tile *t,
                                     const inlay_block *block, float *to,
                                     ptrdiff_t tap, int32_t taps, ptrdiff_t at)
 {
     const inlay_stored *narrow = t->narrow;
+    const inlay_widening *type = narrow->type;
     const int32_t n = block->width;
     const ptrdiff_t first = inlay_block_at(block, t->taps, tap);
     float scale[16], zero[16];
-    int32_t i;
-    inlay_narrow_scales(narrow, at, n, scale);
-    for (i = 0; i < n && !narrow->zero; i++)
-        zero[i] = (float)narrow->how[INLAY_HOW_ZERO];
-    if (narrow->zero)
-        narrow->type->widen(zero, narrow->zero, at, n);
+    if (!INLAY_TILE_ARM && inlay_scales_late(narrow) &&
+        inlay_narrow_centred(narrow)) {
+        type->scaled(to, narrow->values, first, block->stride, taps, NULL,
+                     NULL);
+        return;
+    }
+    inlay_panel_scales(narrow, at, n, scale, zero);
 #if INLAY_VL > 1
     if (n < INLAY_SCALED) {
+        int32_t i;
         for (i = 0; i < taps; i++)
-            narrow->type->widen(to + i * n, narrow->values,
-                                first + i * block->stride, n);
+            type->widen(to + i * n, narrow->values, first + i * block->stride,
+                        n);
         inlay_narrow_scale(to, taps, n, scale, zero);
         return;
     }
 #endif
-    narrow->type->scaled(to, narrow->values, first, block->stride, taps, scale,
-                         zero);
+    type->scaled(to, narrow->values, first, block->stride, taps, scale, zero);
 }
 
 /* The same of several blocks of scales. */
@@ -356,7 +392,25 @@ static inline inlay_group inlay_panel_channels(const inlay_queue *queue,
     g.y = w->call.y + channel;
     g.q = w->call.q ? w->call.q + channel : NULL;
     g.part = left < n ? left : 0;
+    g.scale = NULL;
     return g;
+}
+
+/* The scales of four channels that are multiplied behind the sums, NULL: there are none. */
+static inline const float *inlay_late_scales(const inlay_tile *t,
+                                             int32_t channel, float *to)
+{
+    const inlay_stored *narrow = t->narrow;
+    int32_t at;
+    if (!inlay_scales_late(narrow))
+        return NULL;
+    at = (int32_t)t->skip + channel;
+    if (at >= narrow->how[INLAY_HOW_CHANNELS])
+        at %= narrow->how[INLAY_HOW_CHANNELS];
+    if (narrow->how[INLAY_HOW_SCALE] == INLAY_SCALE_F32)
+        return (const float *)narrow->scale + at;
+    inlay_narrow_scales(narrow, at, 4, to);
+    return to;
 }
 
 /* What one panel adds to all tiles; `sum` has those of each tile. */
@@ -365,12 +419,14 @@ static inline void inlay_panel_add(const inlay_queue *queue,
                                    const float *weights, float *sum,
                                    int32_t channel, int32_t n, const int steps)
 {
+    float scale[4];
     int32_t i;
     for (i = 0; i < queue->tiles; i++) {
         const inlay_waiting *w = queue->tile + i;
         inlay_group g = inlay_panel_channels(queue, i, channel, n);
         g.weights = weights;
         g.panel = panel;
+        g.scale = inlay_late_scales(&w->tile, channel, scale);
         g.sum = sum + i * INLAY_TILE_P * INLAY_PANEL_CHANNELS;
         if (steps)
             inlay_panel_steps_sized(&w->tile, &w->call, &g, n);
@@ -483,6 +539,42 @@ static inline void inlay_panel_rows_make(inlay_tile *t, const inlay_tiles *call)
         if (one.q)
             one.q += pixels * t->qs;
     }
+}
+
+#if INLAY_TILE_ARM
+/* inlay_tile.make of signed bytes, which need no panels. */
+INLAY_APART void inlay_bytes_make(inlay_tile *t, const inlay_tiles *call)
+{
+    if (call)
+        inlay_blocks_run(t, call, t->narrow->values, inlay_late_scales, 1);
+}
+
+/* Do the weights need no panels? That is the same for all tiles of a step. */
+static inline int inlay_bytes_serve(const inlay_tile *t)
+{
+    const inlay_stored *narrow = t->narrow;
+    const inlay_widening *type = narrow->type;
+    if (!INLAY_TILE_PANELS)
+        return 1;
+    if (type->bits != 8 || type->kind != INLAY_NARROW_SIGNED)
+        return 0;
+    return inlay_tile_blocks(t) && !narrow->alone &&
+           inlay_narrow_centred(narrow) &&
+           (!narrow->how || inlay_scales_late(narrow));
+}
+#endif
+
+/* How tiles of rows are made. They wait for each other where y lies over nothing that is read. */
+static inline void inlay_panel_rows_take(inlay_tile *t, int apart)
+{
+    t->make = inlay_panel_rows_make;
+    t->apart = apart;
+#if INLAY_TILE_ARM
+    if (inlay_bytes_serve(t)) {
+        t->make = inlay_bytes_make;
+        t->apart = 0;
+    }
+#endif
 }
 
 /* The same where each row is a pixel: a call is one tile. */

@@ -205,6 +205,12 @@ INLAY_APART void INLAY_R(run)(inlay_tile *t, const inlay_tiles *call)
 {
     const int32_t width = t->width;
     int32_t channel, n;
+#if INLAY_TILE_ARM
+    if (INLAY_WALK == INLAY_WALK_ROWS && inlay_tile_blocks(t)) {
+        inlay_blocks_floats(t, call);
+        return;
+    }
+#endif
     for (channel = t->begin; channel < t->end; channel += n) {
         const int32_t left = t->channels - channel;
         inlay_group g;
@@ -214,6 +220,8 @@ INLAY_APART void INLAY_R(run)(inlay_tile *t, const inlay_tiles *call)
         g.y = call->y + channel;
         g.q = call->q ? call->q + channel : NULL;
         g.part = left < n ? left : 0;
+        if (INLAY_TILE_ARM)
+            g.scale = NULL;
         g.panel = NULL;
         g.sum = NULL;
         INLAY_R(sized)(t, call, &g, n);

@@ -3,7 +3,8 @@
  *
  *   inlay_widen_<type>(to, from, first, n)      to[i] = element first + i of `from`, i < n
  *   inlay_scaled_<type>(to, from, first, step, taps, scale, zero)      of INLAY_SCALED numbers
- *       for each tap, `step` elements from tap to tap
+ *       for each tap, `step` elements from tap to tap; where there are neither vectors nor floats
+ *       of an Arm core, scale may be NULL: numbers as they are
  *   inlay_line_<type>(line)      products of one row with numbers that no memory holds as floats
  *   inlay_widening_<type>      all of them, for callers that know no type
  *
@@ -82,6 +83,7 @@ typedef struct inlay_widening {
     inlay_scaled_type *scaled;
     inlay_line_type *line;
     int bits; /* of an element */
+    int kind; /* INLAY_NARROW_... */
 } inlay_widening;
 
 /* What the bits of an element mean. */

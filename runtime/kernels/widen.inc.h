@@ -145,6 +145,21 @@ INLAY_INLINE void inlay_typed(scaled_ones)(float *to, const void *from,
     }
 }
 
+#if !(defined INLAY_FPU_ARM || defined INLAY_HELIUM)
+/* The numbers as they are. */
+INLAY_INLINE void inlay_typed(fours)(float *to, const void *from,
+                                     ptrdiff_t first, ptrdiff_t step,
+                                     int32_t taps)
+{
+    int32_t i, k;
+    for (k = 0; k < taps; k++, first += step, to += INLAY_SCALED) {
+        INLAY_UNROLL
+        for (i = 0; i < INLAY_SCALED; i++)
+            to[i] = inlay_typed(one)(from, first + i);
+    }
+}
+#endif
+
 INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
                                      ptrdiff_t first, ptrdiff_t step,
                                      int32_t taps, const float *scale,
@@ -155,6 +170,11 @@ INLAY_APART void inlay_typed(scaled)(float *to, const void *from,
         const int is_signed = INLAY_KIND == INLAY_NARROW_SIGNED;
         const unsigned char *bytes = inlay_typed(byte)(from, first);
         inlay_scaled_bytes(to, bytes, step, taps, scale, zero, is_signed);
+        return;
+    }
+#else
+    if (!scale) {
+        inlay_typed(fours)(to, from, first, step, taps);
         return;
     }
 #endif
@@ -221,6 +241,7 @@ INLAY_APART void inlay_typed(line)(inlay_line *line)
 }
 #endif
 
-static const inlay_widening inlay_typed(widening) = {
-    inlay_typed(widen), inlay_typed(scaled), inlay_typed(line), INLAY_BITS
-};
+static const inlay_widening inlay_typed(widening) = { inlay_typed(widen),
+                                                      inlay_typed(scaled),
+                                                      inlay_typed(line),
+                                                      INLAY_BITS, INLAY_KIND };
