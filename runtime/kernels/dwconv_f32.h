@@ -95,10 +95,22 @@ enum {
 #include "each_width.inc.h"
 #undef INLAY_FAMILY
 
-#ifdef INLAY_FPU_ARM
-#include "kernels/dwconv_arm.inc.h"
-#endif
+enum { INLAY_DW_PAIRS = INLAY_VL > 1 };
 
+/* Goes on by n tiles. */
+INLAY_INLINE void inlay_dw_go_on(const inlay_dw *t, inlay_dw_tile *tile,
+                                 const int n)
+{
+    const int32_t pixels = n * tile->pixels;
+    tile->at += pixels * t->xs;
+    tile->y += pixels * t->ys;
+    if (tile->q)
+        tile->q += pixels * t->qs;
+}
+
+#if defined INLAY_FPU_ARM || defined INLAY_HELIUM
+#include "kernels/dwconv_arm.inc.h"
+#else
 /* All channels of a tile, from the widest vectors to single channels. */
 INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
                                     const inlay_dw_tile *tile, const int form,
@@ -116,26 +128,10 @@ INLAY_INLINE void inlay_dw_channels(const inlay_dw *t,
 #if INLAY_HAS_4
     for (; t->channels - c >= 4; c += 4)
         inlay_dw4(t, tile, c, form, pixels);
-#elif defined INLAY_FPU_ARM
-    for (; t->channels - c >= 4; c += 4)
-        inlay_dw_four(t, tile, c, form);
 #endif
-#ifdef INLAY_FPU_ARM
-    (void)pixels;
-    for (; c < t->channels; c++)
-        inlay_dw_single(t, tile, c, form);
-#else
     for (; c < t->channels; c++)
         inlay_dw1(t, tile, c, form, pixels);
-#endif
 }
-
-/* Helium has half the registers that a pair takes. */
-#if INLAY_VL > 1 && !defined INLAY_HELIUM
-enum { INLAY_DW_PAIRS = 1 };
-#else
-enum { INLAY_DW_PAIRS = 0 };
-#endif
 
 /* Do tiles go in pairs? These load each weight for eight pixels, and the columns that their windows
  * share but once. Some channels of both are written before the others are read: where y lies over
@@ -144,17 +140,6 @@ INLAY_INLINE int inlay_dw_pairs(const inlay_dw *t, const int form)
 {
     return INLAY_DW_PAIRS && t->apart && form != INLAY_DW_ANY &&
            form != INLAY_DW_ONE;
-}
-
-/* Goes on by n tiles. */
-INLAY_INLINE void inlay_dw_go_on(const inlay_dw *t, inlay_dw_tile *tile,
-                                 const int n)
-{
-    const int32_t pixels = n * tile->pixels;
-    tile->at += pixels * t->xs;
-    tile->y += pixels * t->ys;
-    if (tile->q)
-        tile->q += pixels * t->qs;
 }
 
 /* A tile and the next one, which lies on its right, or on its left. */
@@ -193,6 +178,12 @@ INLAY_INLINE void inlay_dw_tiles(const inlay_dw *t, const inlay_dw_tile *tiles,
     }
 }
 
+INLAY_APART void inlay_dw_one(const inlay_dw *t, const inlay_dw_tile *tile)
+{
+    inlay_dw_channels(t, tile, INLAY_DW_ONE, 1);
+}
+#endif
+
 INLAY_APART void inlay_dw_stride_1(const inlay_dw *t,
                                    const inlay_dw_tile *tiles)
 {
@@ -226,11 +217,6 @@ INLAY_APART void inlay_dw_seven_1(const inlay_dw *t, const inlay_dw_tile *tiles)
     inlay_dw_tiles(t, tiles, INLAY_DW_SEVEN_1);
 }
 #endif
-
-INLAY_APART void inlay_dw_one(const inlay_dw *t, const inlay_dw_tile *tile)
-{
-    inlay_dw_channels(t, tile, INLAY_DW_ONE, 1);
-}
 
 /* The tile that begins at column c, the first column of its window being `first`. */
 static inline inlay_dw_tile inlay_dw_tile_at(const inlay_dw *t, int32_t c,
