@@ -253,7 +253,8 @@ INLAY_APART void inlay_arm_end_any(const inlay_tile *t, const inlay_group *g,
                                    int32_t pixels)
 {
     if (!g->part && inlay_arm_is_short(t, q))
-        inlay_arm_end_short(t, sum, g->bias, g->scale, y, pixels);
+        inlay_arm_end_short(t, sum, g->bias, g->scale, y,
+                            t->ys * (ptrdiff_t)sizeof(float), pixels);
     else
         inlay_arm_end(t, g, sum, y, q, pixels);
 }

@@ -63,6 +63,7 @@ INLAY_APART void inlay_blocks_runs(const inlay_tile *t, inlay_arm_run *run,
 typedef struct inlay_blocks {
     const char *weights; /* of the first group */
     ptrdiff_t block;     /* bytes from group to group */
+    ptrdiff_t ys;        /* bytes from pixel to pixel of y */
     int32_t whole;       /* one call goes through a window */
     int32_t is_short;    /* so does what follows the sums of whole groups */
     const float *rows[INLAY_ARM_ROWS];
@@ -84,7 +85,7 @@ INLAY_INLINE void inlay_blocks_end(const inlay_tile *t, inlay_blocks *b,
         scale = scales(t, channel, room);
     if (b->is_short && left >= 4 && (scale || !scales)) {
         inlay_arm_end_short(t, b->sum, bias, scales ? scale : NULL, y + channel,
-                            b->run.pixels);
+                            b->ys, b->run.pixels);
         return;
     }
     g.bias = bias;
@@ -123,6 +124,7 @@ INLAY_INLINE void inlay_blocks_begin(const inlay_tile *t,
     b->block = t->taps * 4 * bytes;
     b->weights = (const char *)values + call->tap * 4 * bytes +
                  (t->skip + t->begin) / 4 * b->block;
+    b->ys = t->ys * (ptrdiff_t)sizeof(float);
     b->whole = inlay_blocks_whole(t);
     b->is_short = inlay_arm_is_short(t, call->q);
     b->run.sum = b->sum;

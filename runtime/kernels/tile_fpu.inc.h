@@ -455,12 +455,12 @@ INLAY_INLINE int inlay_arm_is_relu(int32_t clamp, float lo)
     return clamp == INLAY_END_LOW && lo == 0;
 }
 
-/* The short form of what follows the sums of whole groups. */
+/* The short form of what follows the sums of whole groups; pixels of y lie ys bytes apart. */
 INLAY_INLINE void inlay_arm_end_short(const inlay_tile *t, const float *sum,
                                       const float *bias, const float *scale,
-                                      float *y, int32_t pixels)
+                                      float *y, ptrdiff_t ys, int32_t pixels)
 {
-    const ptrdiff_t ys = t->ys * (ptrdiff_t)sizeof(float);
+    (void)t;
     if (scale)
         inlay_arm_end_1(sum, bias, scale, y, ys, pixels);
     else
@@ -485,13 +485,14 @@ INLAY_INLINE void inlay_arm_relu(const float *sum, float *y, ptrdiff_t ys,
 
 INLAY_INLINE void inlay_arm_end_short(const inlay_tile *t, const float *sum,
                                       const float *bias, const float *scale,
-                                      float *y, int32_t pixels)
+                                      float *y, ptrdiff_t ys, int32_t pixels)
 {
     (void)t;
     (void)sum;
     (void)bias;
     (void)scale;
     (void)y;
+    (void)ys;
     (void)pixels;
 }
 #endif

@@ -272,14 +272,14 @@ INLAY_INLINE inlay_f4 inlay_arm_sums(const inlay_group *g, const float *sum,
 #define INLAY_H_WALKED [sum] "+r"(sum), [y] "+r"(y)
 #define INLAY_H_IN [bias] "w"(bias), [lo] "w"(lo), [ys] "r"(ys), [n] "r"(pixels)
 
-/* What follows most sums: scales, where there are some, a bias and a lower bound. */
+/* What follows most sums: scales, where there are some, a bias and a lower bound; pixels of y lie
+ * ys bytes apart. */
 INLAY_INLINE void inlay_arm_end_short(const inlay_tile *t, const float *sum,
                                       const float *bias_at, const float *scales,
-                                      float *y, int32_t pixels)
+                                      float *y, ptrdiff_t ys, int32_t pixels)
 {
     const inlay_f4 bias = inlay_load4(bias_at);
     const inlay_f4 lo = inlay_splat4(t->lo);
-    const ptrdiff_t ys = t->ys * (ptrdiff_t)sizeof(float);
     if (scales) {
         const inlay_f4 scale = inlay_load4(scales);
         __asm__ volatile(INLAY_H_SCALED INLAY_H_ALL:INLAY_H_WALKED
