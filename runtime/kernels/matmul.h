@@ -59,6 +59,8 @@ enum {
 
 #define INLAY_WALK INLAY_WALK_LINES
 
+/* Arm cores make four columns at once, or one by one (inlay_mm_columns). */
+#if !INLAY_TILE_ARM
 #define INLAY_GROUP inlay_mm_1
 #define INLAY_USES INLAY_MM_USES_1
 #define INLAY_L 1
@@ -68,6 +70,7 @@ enum {
 #define INLAY_ENDS 0
 #define INLAY_ENDS_1 0
 #include "kernels/tile_group.inc.h"
+#endif
 
 #define INLAY_GROUP inlay_mm_4
 #define INLAY_USES INLAY_MM_USES_4
@@ -134,8 +137,10 @@ static inline void inlay_mm_tile(const inlay_tile *t, const inlay_tiles *call,
 #endif
     if (width == 4)
         inlay_mm_4(t, call, g);
+#if !INLAY_TILE_ARM
     if (width == 1)
         inlay_mm_1(t, call, g);
+#endif
 }
 
 /* How many tiles m rows are cut into, of `width` columns: there is code for the equal ones, or for
@@ -152,6 +157,22 @@ static inline int32_t inlay_mm_count(int32_t width, int32_t m)
     if (width == 4)
         uses = INLAY_MM_USES_4;
     return INLAY_TILE_CUT(m) & ~uses ? m : INLAY_TILE_COUNT(m);
+}
+
+/* Columns from `first` on, one by one. */
+static inline void inlay_mm_columns(const inlay_matmul_params *p, int32_t rows,
+                                    int32_t first, float *y, const float *a,
+                                    const float *b)
+{
+    int32_t i, j, k;
+    for (i = 0; i < rows; i++, a += p->am, y += p->n)
+        for (j = first; j < p->n; j++) {
+            const float *column = b + j;
+            float sum = 0.0f;
+            for (k = 0; k < p->k; k++, column += p->bk)
+                sum = inlay_fma1(a[k], *column, sum);
+            y[j] = sum;
+        }
 }
 
 static inline void inlay_mm_tiles(const inlay_matmul_params *p, int32_t rows,
@@ -172,6 +193,10 @@ static inline void inlay_mm_tiles(const inlay_matmul_params *p, int32_t rows,
     for (j = 0; j < p->n; j += width) {
         int32_t tiles;
         width = inlay_mm_width(p->n - j);
+        if (INLAY_TILE_ARM && width == 1) {
+            inlay_mm_columns(p, rows, j, y, a, b);
+            return;
+        }
         tiles = inlay_mm_count(width, rows);
         g.weights = b + j;
         for (i = 0; i < tiles; i++) {

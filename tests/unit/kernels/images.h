@@ -64,6 +64,7 @@ static inline float rnd_float(void)
 static inline float *rnd_floats(size_t n)
 {
     float *f = malloc((n ? n : 1) * sizeof *f);
+    assert_true(f != NULL);
     for (size_t i = 0; i < n; i++)
         f[i] = rnd_float();
     return f;
