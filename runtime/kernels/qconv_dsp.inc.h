@@ -195,6 +195,26 @@ static inline uint32_t inlay_qrow_four(const uint8_t *row, ptrdiff_t at,
     return inlay_word(row + last) >> 8 * beside | zero << (32 - 8 * beside);
 }
 
+/* Taps of one channel each, all of which exist. */
+static inline void inlay_qwiden_ones(const uint8_t *x, ptrdiff_t next,
+                                     int32_t n, uint32_t mask, uint32_t *to,
+                                     int32_t step)
+{
+    for (; n >= 4; n -= 4, x += 4 * next, to += 2 * step) {
+        const uint32_t lower = x[0] | (uint32_t)x[next] << 8;
+        const uint32_t upper = x[2 * next] | (uint32_t)x[3 * next] << 8;
+        inlay_qwiden_four((lower | upper << 16) ^ mask, to, step);
+    }
+    if (n > 0) {
+        uint32_t v = x[0];
+        if (n > 1)
+            v |= (uint32_t)x[next] << 8;
+        if (n > 2)
+            v |= (uint32_t)x[2 * next] << 16;
+        inlay_qwiden_four((v ^ mask) & (UINT32_MAX >> (32 - 8 * n)), to, step);
+    }
+}
+
 /* Others, number by number. */
 static inline void inlay_qwiden_each(const inlay_qpairs *job,
                                      const inlay_qtaps *taps, const uint8_t *x,
@@ -243,6 +263,9 @@ static inline void inlay_qwiden_row(const inlay_qpairs *job,
         inlay_qwiden_run(x + taps->at, run, inlay_qmask(&job->tile), to, step);
     else if (p->ic % 4 == 0)
         inlay_qwiden_taps(job, taps, x + taps->at, to, step);
+    else if (p->ic == 1 && taps->n == p->kw)
+        inlay_qwiden_ones(x + taps->at, taps->next, run,
+                          inlay_qmask(&job->tile), to, step);
     else
         inlay_qwiden_each(job, taps, x + taps->at, to, step);
 }

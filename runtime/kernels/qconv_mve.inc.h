@@ -97,6 +97,12 @@ INLAY_INLINE void inlay_mve_edge_row(const inlay_mve_row *of, const uint8_t *x,
         inlay_mve_copy(to, x, n * ic, of->flip, 1);
         return;
     }
+    if (ic == 1) {
+        const uint8_t flip = vgetq_lane_u8(of->flip, 0);
+        for (; n > 0; n--, x += (ptrdiff_t)params->dw * pix)
+            *to++ = (int8_t)(*x ^ flip);
+        return;
+    }
     for (; n > 0; n--, to += ic, x += (ptrdiff_t)params->dw * pix)
         inlay_mve_copy(to, x, ic, of->flip, 1);
 }

@@ -96,6 +96,25 @@ INLAY_INLINE uint8_t *inlay_qgather_outside(uint8_t *to, int32_t zero,
     return to + n;
 }
 
+enum {
+    INLAY_QGATHER_FEW = 8
+}; /* bytes that are copied sooner than a call is made */
+
+/* n taps of ic channels, `next` bytes from one to the next; returns their end. */
+INLAY_INLINE uint8_t *inlay_qgather_taps(uint8_t *to, const uint8_t *x,
+                                         ptrdiff_t next, int32_t n, int32_t ic)
+{
+    int32_t i;
+    for (; n > 0; n--, to += ic, x += next) {
+        if (ic > INLAY_QGATHER_FEW)
+            memcpy(to, x, (size_t)ic);
+        else
+            for (i = 0; i < ic; i++)
+                to[i] = x[i];
+    }
+    return to;
+}
+
 /* The taps of one row of the window at column c; x: the group's channels of the row. */
 static inline void inlay_qgather_row(const inlay_qpacked_params *params,
                                      const uint8_t *x, int32_t pix, int32_t c,
@@ -103,7 +122,7 @@ static inline void inlay_qgather_row(const inlay_qpacked_params *params,
 {
     const int32_t first = c * params->sw - params->pw;
     const int32_t ic = params->ic;
-    int32_t from, i;
+    int32_t from;
     const int32_t n =
         inlay_clip(first, params->dw, params->kw, params->iw, &from);
     if (!n) {
@@ -116,8 +135,7 @@ static inline void inlay_qgather_row(const inlay_qpacked_params *params,
         memcpy(to, x, (size_t)(n * ic));
         to += n * ic;
     } else {
-        for (i = 0; i < n; i++, to += ic, x += (ptrdiff_t)params->dw * pix)
-            memcpy(to, x, (size_t)ic);
+        to = inlay_qgather_taps(to, x, (ptrdiff_t)params->dw * pix, n, ic);
     }
     inlay_qgather_outside(to, zero, (params->kw - from - n) * ic);
 }
