@@ -50,6 +50,8 @@ bool quanta_one(Graph *graph, const Node *node, Quantum *quantum)
         return false;
     if (zero_point && !number_of(graph, zero_point, &zero))
         return false;
+    if (!(fabs(zero) <= INT32_MAX))
+        return false; /* one of floats may be any number */
     *quantum = (Quantum){
         .scale = scale,
         .zero = (int64_t)zero,
