@@ -175,36 +175,43 @@ static inline void inlay_mm_columns(const inlay_matmul_params *p, int32_t rows,
         }
 }
 
+/* `width` columns of the rows, tile by tile; y: the first of them in row 0. */
+static inline void inlay_mm_stripe(const inlay_tile *t, inlay_group *g,
+                                   int32_t rows, int32_t width, float *y)
+{
+    const int32_t tiles = inlay_mm_count(width, rows);
+    inlay_tiles call;
+    int32_t i;
+    call.count = 1;
+    for (i = 0; i < tiles; i++) {
+        const int32_t r = inlay_tile_cut(rows, tiles, i, &call.pixels);
+        call.at = (ptrdiff_t)r * t->xs;
+        g->y = y + (ptrdiff_t)r * t->ys;
+        inlay_mm_tile(t, &call, g, width);
+    }
+}
+
 static inline void inlay_mm_tiles(const inlay_matmul_params *p, int32_t rows,
                                   float *y, const float *a, const float *b)
 {
     static const float zero[64] = { 0 };
     inlay_tile t;
-    inlay_tiles call;
     inlay_group g;
-    int32_t i, j, width;
+    int32_t j, width;
     inlay_tile_product(&t, NULL, a, p->k, (ptrdiff_t)p->am, 0);
     t.ys = p->n;
     t.piece = (ptrdiff_t)p->bk;
-    call.count = 1;
     g.bias = zero;
     g.q = NULL;
     g.part = 0;
     for (j = 0; j < p->n; j += width) {
-        int32_t tiles;
         width = inlay_mm_width(p->n - j);
         if (INLAY_TILE_ARM && width == 1) {
             inlay_mm_columns(p, rows, j, y, a, b);
             return;
         }
-        tiles = inlay_mm_count(width, rows);
         g.weights = b + j;
-        for (i = 0; i < tiles; i++) {
-            const int32_t r = inlay_tile_cut(rows, tiles, i, &call.pixels);
-            call.at = (ptrdiff_t)r * t.xs;
-            g.y = y + (ptrdiff_t)r * p->n + j;
-            inlay_mm_tile(&t, &call, &g, width);
-        }
+        inlay_mm_stripe(&t, &g, rows, width, y + j);
     }
 }
 

@@ -11,7 +11,11 @@
 #ifndef ROUNDS
 #define ROUNDS 400
 #endif
-enum { WIDEST = ROUNDS < 400 ? 40 : 150, DEEPEST = ROUNDS < 400 ? 300 : 700 };
+enum {
+    TALLEST = ROUNDS < 400 ? 6 : 20,
+    WIDEST = ROUNDS < 400 ? 22 : 150,
+    DEEPEST = ROUNDS < 400 ? 300 : 700
+};
 
 static void naive(const inlay_matmul_params *p, float *y, const float *a,
                   const float *b, const float *c)
@@ -37,7 +41,7 @@ static void naive(const inlay_matmul_params *p, float *y, const float *a,
 
 static inlay_matmul_params random_params(void)
 {
-    inlay_matmul_params p = { .m = 1 + (int32_t)rnd(rnd(2) ? 20 : 2),
+    inlay_matmul_params p = { .m = 1 + (int32_t)rnd(rnd(2) ? TALLEST : 2),
                               .n = 1 + (int32_t)rnd(rnd(2) ? WIDEST : 20),
                               .k = 1 + (int32_t)rnd(70),
                               .batch = { 1, 1, 1, 1, 1 + (int32_t)rnd(3),
