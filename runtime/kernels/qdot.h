@@ -125,12 +125,12 @@ static inline int32_t inlay_qdot(int32_t *acc, int32_t n, const uint8_t *a,
     of.b = b;
     of.ldb = ldb;
     for (i = 0; i < k; i++)
-        sum += a[i] ^ of.flip;
+        sum = inlay_wrap_add(sum, a[i] ^ of.flip);
     if (b_signed)
         inlay_qdot_columns(&of, n, 1);
     else
         inlay_qdot_columns(&of, n, 0);
-    return sum - inlay_wrap_mul(k, of.za);
+    return inlay_wrap_add(sum, inlay_wrap_mul(k, -of.za));
 }
 
 /* Scales and zero points of a result; steps of 0: one for all. */
@@ -248,13 +248,14 @@ static inline void inlay_qzero(int32_t *acc, int32_t n, int32_t sum,
                                const uint8_t *zero, int32_t count,
                                ptrdiff_t first, int is_signed)
 {
-    int32_t off = -sum * inlay_q8(zero, 0, is_signed);
+    int32_t off = inlay_wrap_mul(sum, -inlay_q8(zero, 0, is_signed));
     int32_t j;
     if (count <= 1 && !off)
         return;
     for (j = 0; j < n; j++) {
         if (count > 1)
-            off = -sum * inlay_q8(zero, (first + j) % count, is_signed);
+            off = inlay_wrap_mul(
+                sum, -inlay_q8(zero, (first + j) % count, is_signed));
         acc[j] = inlay_wrap_add(acc[j], off);
     }
 }
