@@ -75,24 +75,23 @@
 #define INLAY_DW_THREE [skip] "r"(skip), [tap] "r"(l->tap), INLAY_DW_IN
 #define INLAY_DW_TIMES [next] "r"(l->next), INLAY_DW_IN, INLAY_DW_FIELD(taps)
 
-/* All rows of the window of four channels, `first` bytes behind those of the rows' first ones; x is
- * their bias to begin with. */
-INLAY_INLINE void inlay_dw_rows_1(inlay_dw_lines *l, const float *x,
-                                  const float *w, ptrdiff_t first, int32_t skip)
+/* All rows of the window of four channels, `first` bytes behind those of the rows' first ones, at a
+ * stride of one or two; x is their bias to begin with. */
+INLAY_INLINE void inlay_dw_rows_three(inlay_dw_lines *l, const float *x,
+                                      const float *w, ptrdiff_t first,
+                                      int32_t skip, int form)
 {
     const float *const *at = l->row;
-    __asm__ volatile(INLAY_DW_BEGIN INLAY_DW_FIRST INLAY_DW_STRIDE1
-                         INLAY_DW_LAST INLAY_DW_END:INLAY_DW_OUT:INLAY_DW_THREE
-                     : INLAY_DW_LOST);
-}
-
-INLAY_INLINE void inlay_dw_rows_2(inlay_dw_lines *l, const float *x,
-                                  const float *w, ptrdiff_t first, int32_t skip)
-{
-    const float *const *at = l->row;
-    __asm__ volatile(INLAY_DW_BEGIN INLAY_DW_FIRST INLAY_DW_STRIDE2
-                         INLAY_DW_LAST INLAY_DW_END:INLAY_DW_OUT:INLAY_DW_THREE
-                     : INLAY_DW_LOST);
+    if (form == INLAY_DW_STRIDE_1)
+        __asm__ volatile(INLAY_DW_BEGIN INLAY_DW_FIRST INLAY_DW_STRIDE1
+                             INLAY_DW_LAST INLAY_DW_END:INLAY_DW_OUT
+:INLAY_DW_THREE
+                         : INLAY_DW_LOST);
+    else
+        __asm__ volatile(INLAY_DW_BEGIN INLAY_DW_FIRST INLAY_DW_STRIDE2
+                             INLAY_DW_LAST INLAY_DW_END:INLAY_DW_OUT
+:INLAY_DW_THREE
+                         : INLAY_DW_LOST);
 }
 
 INLAY_INLINE void inlay_dw_rows_any(inlay_dw_lines *l, const float *x,
@@ -162,10 +161,8 @@ INLAY_INLINE void inlay_dw_four(const inlay_dw *t, const inlay_dw_tile *tile,
     const ptrdiff_t first = (tile->at + c) * (ptrdiff_t)sizeof(float);
     const float *bias = t->bias + c;
     const float *w = tile->w + c;
-    if (form == INLAY_DW_STRIDE_1)
-        inlay_dw_rows_1(lines, bias, w, first, tile->skip);
-    else if (form == INLAY_DW_STRIDE_2)
-        inlay_dw_rows_2(lines, bias, w, first, tile->skip);
+    if (form == INLAY_DW_STRIDE_1 || form == INLAY_DW_STRIDE_2)
+        inlay_dw_rows_three(lines, bias, w, first, tile->skip, form);
     else if (form == INLAY_DW_ANY)
         inlay_dw_rows_any(lines, bias, w, first);
     else

@@ -38,9 +38,11 @@
 #define INLAY_DW_TIMES [taps] "r"(l->taps), [next] "r"(l->next), INLAY_DW_STEPS
 #define INLAY_DW_LOST "q4", "q5", "q6", "q7", "cc", "memory"
 
-/* All rows of the window of four channels, `first` bytes behind those of the rows' first ones. */
-INLAY_INLINE void inlay_dw_rows_1(inlay_f4 *sums, const inlay_dw_lines *l,
-                                  const float *w, ptrdiff_t first, int32_t skip)
+/* All rows of the window of four channels, `first` bytes behind those of the rows' first ones, at a
+ * stride of one or two. */
+INLAY_INLINE void inlay_dw_rows_three(inlay_f4 *sums, const inlay_dw_lines *l,
+                                      const float *w, ptrdiff_t first,
+                                      int32_t skip, int form)
 {
     register inlay_f4 a __asm__("q0") = sums[0];
     register inlay_f4 b __asm__("q1") = sums[0];
@@ -48,29 +50,16 @@ INLAY_INLINE void inlay_dw_rows_1(inlay_f4 *sums, const inlay_dw_lines *l,
     register inlay_f4 d __asm__("q3") = sums[0];
     const float *const *at = l->row;
     const float *x;
-    __asm__ volatile(INLAY_DW_BEGIN INLAY_DW_FIRST INLAY_DW_STRIDE1
-                         INLAY_DW_LAST INLAY_DW_END
-                     : INLAY_DW_SUMS, INLAY_DW_WALKED:INLAY_DW_THREE
-                     : INLAY_DW_LOST);
-    sums[0] = a;
-    sums[1] = b;
-    sums[2] = c;
-    sums[3] = d;
-}
-
-INLAY_INLINE void inlay_dw_rows_2(inlay_f4 *sums, const inlay_dw_lines *l,
-                                  const float *w, ptrdiff_t first, int32_t skip)
-{
-    register inlay_f4 a __asm__("q0") = sums[0];
-    register inlay_f4 b __asm__("q1") = sums[0];
-    register inlay_f4 c __asm__("q2") = sums[0];
-    register inlay_f4 d __asm__("q3") = sums[0];
-    const float *const *at = l->row;
-    const float *x;
-    __asm__ volatile(INLAY_DW_BEGIN INLAY_DW_FIRST INLAY_DW_STRIDE2
-                         INLAY_DW_LAST INLAY_DW_END
-                     : INLAY_DW_SUMS, INLAY_DW_WALKED:INLAY_DW_THREE
-                     : INLAY_DW_LOST);
+    if (form == INLAY_DW_STRIDE_1)
+        __asm__ volatile(INLAY_DW_BEGIN INLAY_DW_FIRST INLAY_DW_STRIDE1
+                             INLAY_DW_LAST INLAY_DW_END
+                         : INLAY_DW_SUMS, INLAY_DW_WALKED:INLAY_DW_THREE
+                         : INLAY_DW_LOST);
+    else
+        __asm__ volatile(INLAY_DW_BEGIN INLAY_DW_FIRST INLAY_DW_STRIDE2
+                             INLAY_DW_LAST INLAY_DW_END
+                         : INLAY_DW_SUMS, INLAY_DW_WALKED:INLAY_DW_THREE
+                         : INLAY_DW_LOST);
     sums[0] = a;
     sums[1] = b;
     sums[2] = c;
@@ -129,10 +118,8 @@ INLAY_INLINE void inlay_dw_four(const inlay_dw *t, const inlay_dw_tile *tile,
     inlay_f4 sums[INLAY_DW_TILE_MOST];
     int p;
     sums[0] = inlay_load4(t->bias + c);
-    if (form == INLAY_DW_STRIDE_1)
-        inlay_dw_rows_1(sums, lines, w, first, tile->skip);
-    else if (form == INLAY_DW_STRIDE_2)
-        inlay_dw_rows_2(sums, lines, w, first, tile->skip);
+    if (form == INLAY_DW_STRIDE_1 || form == INLAY_DW_STRIDE_2)
+        inlay_dw_rows_three(sums, lines, w, first, tile->skip, form);
     else
         inlay_dw_rows_one(sums, lines, w, first);
     if (low) {

@@ -10,7 +10,8 @@
 #ifndef ROUNDS
 #define ROUNDS 300
 #endif
-enum { WIDEST = ROUNDS < 300 ? 7 : 20, MOST = ROUNDS < 300 ? 20 : 70 };
+enum { WIDEST = ROUNDS < 300 ? 7 : 20 };
+enum { MOST = ROUNDS < 300 ? 20 : 70 };
 
 typedef struct Case {
     inlay_conv_params p;     /* kh, kw: taps of a phase */
