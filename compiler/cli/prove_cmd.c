@@ -104,6 +104,12 @@ static const Map *kept_names(Arena *arena, const Claim *claim)
     return kept;
 }
 
+static const Banks *banks_of(Arena *arena, const Claim *claim)
+{
+    const Banks banks = { (int32_t)claim->bank.n, claim->bank.at };
+    return arena_copy(arena, &banks, sizeof banks);
+}
+
 /* The model by the manifest's options. What does not fit the model is the manifest's fault, not the
  * command line's. */
 static void open_model(Compile *compile, const Claim *claim, Options *taken,
@@ -119,6 +125,7 @@ static void open_model(Compile *compile, const Claim *claim, Options *taken,
     *taken = *given;
     take_options(claim, taken);
     compile->kept = kept_names(&compile->arena, claim);
+    compile->banks = banks_of(&compile->arena, claim);
     compile->options = taken;
     Diag inner = { .out = diag_now->out };
     const Status status = protect(&inner, read_model, compile);

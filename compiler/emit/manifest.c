@@ -357,6 +357,16 @@ static void add_lists(Arena *arena, const ManifestFacts *facts, json_t *object)
                      names(arena, facts->preprocess, false));
 }
 
+/* Of each pair (passes/banks.c) the channels of a bank; 0: all. */
+static json_t *bank_sizes(const Banks *banks)
+{
+    json_t *list = manifest_made(json_array());
+    for (int32_t i = 0; i < banks->pairs; i++)
+        json_array_append_new(list,
+                              manifest_made(json_integer(banks->channels[i])));
+    return list;
+}
+
 /* What the steps depend on beside the model. */
 static json_t *options(Arena *arena, const Program *program,
                        const ManifestFacts *facts)
@@ -371,6 +381,8 @@ static json_t *options(Arena *arena, const Program *program,
     manifest_set(object, "narrow", json_boolean(program->narrow));
     if (program->winograd)
         manifest_set(object, "winograd", json_true());
+    if (program->graph->banks.pairs)
+        manifest_set(object, "banks", bank_sizes(&program->graph->banks));
     manifest_set(object, "lowered_steps", json_integer(program->lowered));
     return object;
 }

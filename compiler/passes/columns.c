@@ -5,6 +5,7 @@
  * result. Requires: activations and sums are fused. Ensures: the same result, bit by bit. */
 #include "base/size.h"
 #include "ops/ops.h"
+#include "passes/parted.h"
 #include "passes/passes.h"
 
 /* Columns of a part, whole tiles of every family; a product of fewer than FEWEST stays. */
@@ -75,28 +76,6 @@ static Node *narrowed_by(const Graph *graph, const Tensor *product)
     return dtype_bits(y->dtype) < before ? cast : NULL;
 }
 
-/* A node like `node`, with its attributes. */
-static Node *insert_like(Graph *graph, const Node *node, int n_in,
-                         Tensor *const *in, Tensor *out)
-{
-    const size_t bytes = (size_t)node->n_attr * sizeof *node->attr;
-    Node *made = graph_insert_node(graph, node, node->domain, node->op_type,
-                                   n_in, in, 1, &out);
-    made->attr = arena_copy(graph->arena, node->attr, bytes);
-    made->n_attr = node->n_attr;
-    made->version = node->version;
-    made->op = node->op;
-    return made;
-}
-
-/* Elements [from, from + count) of an axis. */
-static Tensor *constant_part(Graph *graph, const Tensor *whole, int axis,
-                             int64_t from, int64_t count)
-{
-    Recipe *part = recipe_part(graph->store, whole->value, axis, from, count);
-    return graph_add_constant(graph, NULL, part);
-}
-
 /* The bias of some columns; one number for all stays as it is. */
 static Tensor *bias_part(Graph *graph, const Node *product, int64_t from,
                          int64_t count)
@@ -105,7 +84,7 @@ static Tensor *bias_part(Graph *graph, const Node *product, int64_t from,
     if (!bias || tensor_count(bias) == 1)
         return bias;
     const int axis = bias->shape.rank - 1;
-    return constant_part(graph, bias, axis, from, count);
+    return part_of_constant(graph, bias, axis, from, count);
 }
 
 /* Columns [from, from + count) of the product, narrowed. */
@@ -119,24 +98,13 @@ static Tensor *part_of(Graph *graph, const Node *product, const Node *cast,
     shape.dim[shape.rank - 1] = count;
     Tensor *in[3];
     in[0] = product->in[0];
-    in[1] = constant_part(graph, product->in[1], axis, from, count);
+    in[1] = part_of_constant(graph, product->in[1], axis, from, count);
     in[2] = bias_part(graph, product, from, count);
     Tensor *wide = graph_add_tensor(graph, NULL, whole->dtype, shape);
     Tensor *narrow = graph_add_tensor(graph, NULL, narrower, shape);
     insert_like(graph, product, product->n_in, in, wide);
     insert_like(graph, cast, 1, &wide, narrow);
     return narrow;
-}
-
-static void join(Graph *graph, const Node *anchor, int parts,
-                 Tensor *const *part, Tensor *out)
-{
-    Node *all =
-        graph_insert_node(graph, anchor, "", "Concat", parts, part, 1, &out);
-    node_set_int(all, "axis", out->shape.rank - 1);
-    all->version = OPSET_NEWEST;
-    all->op = op_find("", "Concat", OPSET_NEWEST);
-    out->producer = all;
 }
 
 static void cut(Graph *graph, Node *product, Node *cast, int64_t columns)
@@ -149,7 +117,7 @@ static void cut(Graph *graph, Node *product, Node *cast, int64_t columns)
         const int64_t count = i64_min(COLUMNS, columns - from);
         part[i] = part_of(graph, product, cast, from, count);
     }
-    join(graph, cast, (int)parts, part, out);
+    join_parts(graph, cast, (int)parts, part, out);
     graph_kill(product);
     graph_kill(cast);
 }

@@ -14,6 +14,7 @@
 #include "forms/fetch.h"
 #include "ops/lower_graph.h"
 #include "pipeline/advice.h"
+#include "pipeline/banks_curve.h"
 #include "pipeline/coded.h"
 #include "pipeline/lengths.h"
 #include "pipeline/limits.h"
@@ -63,6 +64,7 @@ static void plan(Compile *compile)
 {
     const PlanOptions options = plan_options(compile);
     plan_program(compile->program, &options);
+    banks_join_curve(compile);
     limit_arena(compile);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "passes/passes.h"
+#include "pipeline/banks.h"
 #include "pipeline/open_dims.h"
 #include "pipeline/preprocess.h"
 #include "schedule/options.h"
@@ -68,6 +69,8 @@ void rewrite_graph(Compile *compile)
     const char *const *without = rewrite_without(compile);
     settle_inputs(compile);
     preprocess_inputs(compile);
+    banks_choose(compile);
+    compile->graph->banks = *compile->banks;
     for (; count--; pass++) {
         if (pass->required || !is_named(without, pass->name))
             run_pass(compile->graph, pass);

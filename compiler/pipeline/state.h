@@ -63,6 +63,8 @@ struct Compile {
     const Options *bounded;
     /* it is one of many for those lengths; and each of its results has a place of its own */
     bool apart, each_apart;
+    const Banks *banks;      /* of the graph; NULL: they are not chosen yet */
+    CurvePoints whole_curve; /* --curve without banks; empty: there are none */
     /* names of results that are not folded: they would be constants of each length; NULL: not
      * looked for */
     const Map *kept;

@@ -376,6 +376,16 @@ static void read_optional(const Reader *options, Claim *claim)
         claim->stream = texts(options, "stream");
 }
 
+static void read_banks(const Reader *reader, Claim *claim)
+{
+    const size_t pairs = has(reader, "banks") ? length(reader, "banks") : 0;
+    for (size_t i = 0; i < pairs; i++) {
+        const int64_t channels =
+            entry(reader, "banks", i, INT32_MAX, "list of channels");
+        VEC_PUSH(reader->arena, &claim->bank, (int32_t)channels);
+    }
+}
+
 static void read_options(const Reader *reader, Claim *claim)
 {
     const Reader in = object(reader, "options");
@@ -393,6 +403,7 @@ static void read_options(const Reader *reader, Claim *claim)
         malformed(&in, "family", "family of targets");
     claim->narrow = truth(&in, "narrow");
     claim->winograd = has(&in, "winograd") && truth(&in, "winograd");
+    read_banks(&in, claim);
     claim->lowered_steps = count(&in, "lowered_steps", 0);
 }
 

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Nothing is estimated: the model is planned with banks of each size for the pairs at the peak of
+ * the plan so far, and the smallest arena is kept, as long as it becomes smaller. */
+#include "pipeline/banks.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "pipeline/banks_curve.h"
+#include "pipeline/recompile.h"
+#include "schedule/options.h"
+
+enum {
+    MOST_ROUNDS = 8,
+    MOST_PEAKS = 6, /* that are cut one after the other */
+    /* a smaller arena is one by one part in so many; and of the peak is what is so near to it */
+    LEAST_SHARE = 64,
+    MOST_STEPS = 4096 /* that are planned, in all attempts together */
+};
+
+static const Banks no_banks;
+
+/* A plan with some banks. */
+typedef struct Attempt {
+    int64_t arena; /* its bytes; -1: there is no such plan */
+    int32_t pairs;
+    /* of each: do bytes at the peak depend on it? NULL: there are some that depend on none */
+    const bool *at_peak;
+} Attempt;
+
+/* ---- the peak ---- */
+
+/* A program as it was lowered: the pair of each step, 0: it is of none. */
+static int32_t *pairs_of_steps(Arena *arena, const Program *program)
+{
+    int32_t *pair = NEW_ARRAY(arena, int32_t, program->step.n + 1);
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Node *node = program->step.at[i]->node;
+        pair[i] = node ? node->pair : 0;
+    }
+    return pair;
+}
+
+/* The steps that run together with step k, row by row. */
+static StepRange steps_beside(const Plan *plan, int32_t k)
+{
+    for (size_t i = 0; i < plan->segment.n; i++) {
+        const Segment *segment = plan->segment.at + i;
+        const int32_t end = segment->first + segment->count;
+        if (segment->list && k >= segment->first && k < end)
+            return (StepRange){ segment->first, end };
+    }
+    return (StepRange){ k, k + 1 };
+}
+
+/* Marks the pairs of the steps; false: there are none. */
+static bool mark_pairs(const Program *program, StepRange steps,
+                       const int32_t *pair_of, bool *marked)
+{
+    bool any = false;
+    for (int32_t k = steps.first; k < steps.end; k++) {
+        const Step *step = program->step.at[k];
+        for (int32_t i = 0; i < step->n_lowered; i++) {
+            const int32_t pair = pair_of[step->lowered[i]];
+            if (pair)
+                marked[pair - 1] = true;
+            any = any || pair;
+        }
+    }
+    return any;
+}
+
+static const bool *pairs_at_peak(Arena *arena, const Program *program,
+                                 const int32_t *pair_of)
+{
+    const int64_t *live = program->plan.live;
+    bool *marked = NEW_ARRAY(arena, bool, program->graph->pairs + 1);
+    int64_t peak = 0;
+    for (size_t k = 0; k < program->step.n; k++)
+        peak = i64_max(peak, live[k]);
+    for (size_t k = 0; k < program->step.n; k++) {
+        if (live[k] < peak - peak / LEAST_SHARE)
+            continue;
+        const StepRange steps = steps_beside(&program->plan, (int32_t)k);
+        if (!mark_pairs(program, steps, pair_of, marked))
+            return NULL;
+    }
+    return marked;
+}
+
+/* ---- an attempt ---- */
+
+typedef struct Chooser {
+    Compile *compile;
+    int64_t steps; /* that may still be planned */
+} Chooser;
+
+/* Within so many bytes, or without a limit (NULL) the smallest. */
+static Attempt plan_within(Chooser *chooser, const long long *limit,
+                           const Banks *banks)
+{
+    Compile *compile = chooser->compile;
+    Arena *arena = &compile->arena;
+    Attempt attempt = { .arena = -1 };
+    if (chooser->steps <= 0)
+        return attempt;
+    Recompile *again = NEW(arena, Recompile);
+    recompile_open(compile, again, STAGE_LOWER);
+    again->options.arena_limit = limit;
+    again->options.curve = 0;
+    again->options.dump_after = NULL;
+    again->compile.estimate = true;
+    again->compile.banks = banks;
+    if (!recompile_run(again, true)) {
+        const Program *program = again->compile.program;
+        const int32_t *pair_of = pairs_of_steps(arena, program);
+        attempt.pairs = program->graph->pairs;
+        chooser->steps -= (int64_t)program->step.n;
+        again->last = STAGE_PLAN;
+        if (attempt.pairs && !recompile_run(again, true)) {
+            attempt.arena = program->plan.arena_size;
+            attempt.at_peak = pairs_at_peak(arena, program, pair_of);
+        }
+    }
+    recompile_close(compile, again);
+    return attempt;
+}
+
+/* ---- the choice ---- */
+
+/* Channels of a bank that are tried. */
+static const int32_t sizes[] = { 64, 32, 16, 8 };
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+typedef struct Choice {
+    const Banks *banks;
+    Attempt attempt;
+} Choice;
+
+/* The same banks, those of pair i but for a list that may be written. */
+static int32_t *list_of(Arena *arena, const Choice *choice)
+{
+    const Banks *banks = choice->banks;
+    int32_t *list = NEW_ARRAY(arena, int32_t, choice->attempt.pairs);
+    for (int32_t i = 0; i < banks->pairs; i++)
+        list[i] = banks->channels[i];
+    return list;
+}
+
+static Choice choose(Chooser *chooser, int32_t pairs, const int32_t *list)
+{
+    const Banks banks = { pairs, list };
+    Choice choice;
+    choice.banks = arena_copy(&chooser->compile->arena, &banks, sizeof banks);
+    choice.attempt = plan_within(chooser, NULL, choice.banks);
+    return choice;
+}
+
+/* The pairs at the peak get banks of so many channels; false: they have such banks, or smaller
+ * ones, or the peak does not depend on them. */
+static bool cut_peak(Chooser *chooser, int32_t channels, Choice *choice)
+{
+    const Attempt *attempt = &choice->attempt;
+    if (attempt->arena < 0 || !attempt->at_peak)
+        return false;
+    int32_t *list = list_of(&chooser->compile->arena, choice);
+    bool any = false;
+    for (int32_t i = 0; i < attempt->pairs; i++) {
+        if (!attempt->at_peak[i] || (list[i] && list[i] <= channels))
+            continue;
+        list[i] = channels;
+        any = true;
+    }
+    if (any)
+        *choice = choose(chooser, attempt->pairs, list);
+    return any;
+}
+
+static bool is_smaller(const Choice *choice, const Choice *other)
+{
+    const int64_t most = other->attempt.arena;
+    const int64_t arena = choice->attempt.arena;
+    return arena >= 0 && arena <= most - most / LEAST_SHARE;
+}
+
+/* The best on the ways of each size, on which one peak after the other is cut: the arena may be
+ * larger at first. False: it does not become smaller. */
+static bool make_smaller(Chooser *chooser, Choice *choice)
+{
+    const Choice before = *choice;
+    for (int i = 0; i < SIZES; i++) {
+        Choice way = before;
+        for (int n = 0; n < MOST_PEAKS; n++) {
+            if (!cut_peak(chooser, sizes[i], &way))
+                break;
+            if (is_smaller(&way, choice))
+                *choice = way;
+        }
+    }
+    return choice->banks != before.banks;
+}
+
+/* Pair i has other banks, where the arena stays as small; false: it does not. */
+static bool has_room(Chooser *chooser, int32_t i, int32_t channels,
+                     Choice *choice)
+{
+    int32_t *list = list_of(&chooser->compile->arena, choice);
+    list[i] = channels;
+    const Choice other = choose(chooser, choice->attempt.pairs, list);
+    if (other.attempt.arena < 0 || other.attempt.arena > choice->attempt.arena)
+        return false;
+    *choice = other;
+    return true;
+}
+
+/* Pair i has no banks, or as large ones as the arena allows. */
+static void relax(Chooser *chooser, int32_t i, Choice *choice)
+{
+    const int32_t *channels = choice->banks->channels;
+    if (!channels[i] || has_room(chooser, i, 0, choice))
+        return;
+    for (int k = SIZES - 1; k >= 0; k--)
+        if (sizes[k] > choice->banks->channels[i] &&
+            !has_room(chooser, i, sizes[k], choice))
+            return;
+}
+
+/* Banks cost some instructions, so only the smallest arena has them; and nothing of them goes
+ * together with what makes steps of other sizes. */
+static bool may_choose(const Compile *compile)
+{
+    const Options *options = compile->options;
+    const PlanLevel level = (PlanLevel)options->plan;
+    if (level != PLAN_DEFAULT && level != PLAN_STREAM)
+        return false;
+    if ((PlanGoal)options->optimize != PLAN_RAM || options->per_step)
+        return false;
+    if (options->region || options->window || options->code_weights)
+        return false;
+    return !compile->lengths && !compile->apart;
+}
+
+static bool is_grouped(const Graph *graph)
+{
+    for (size_t i = 0; i < graph->node.n; i++) {
+        const Attr *group = node_attr(graph->node.at[i], "group");
+        if (group && group->kind == ATTR_INT && group->i > 1)
+            return true;
+    }
+    return false;
+}
+
+/* Is there a convolution of groups, in functions, too, which are not yet in their places? */
+static bool has_groups(const Graph *root)
+{
+    for (size_t i = 0; i < root->all.n; i++)
+        if (is_grouped(root->all.at[i]))
+            return true;
+    for (size_t i = 0; i < root->function.n; i++)
+        if (is_grouped(root->function.at[i]->body))
+            return true;
+    return false;
+}
+
+/* Those of the smallest arena, or of one that is small enough. */
+static Choice find_smallest(Chooser *chooser, int64_t enough)
+{
+    Choice choice = { &no_banks, plan_within(chooser, NULL, &no_banks) };
+    for (int round = 0; round < MOST_ROUNDS; round++)
+        if (choice.attempt.arena <= enough || !make_smaller(chooser, &choice))
+            break;
+    for (int32_t i = 0; i < choice.banks->pairs; i++)
+        relax(chooser, i, &choice);
+    return choice;
+}
+
+static const Banks *find_banks(Chooser *chooser, const long long *limit)
+{
+    const Choice least = find_smallest(chooser, limit ? *limit : 0);
+    if (!limit || least.attempt.arena <= *limit)
+        return least.banks;
+    if (plan_within(chooser, limit, &no_banks).arena >= 0)
+        return &no_banks;
+    const Attempt both = plan_within(chooser, limit, least.banks);
+    return both.arena >= 0 ? least.banks : &no_banks;
+}
+
+void banks_choose(Compile *compile)
+{
+    if (compile->banks)
+        return;
+    compile->banks = &no_banks;
+    if (!may_choose(compile) || !has_groups(compile->graph))
+        return;
+    Chooser chooser = { compile, MOST_STEPS };
+    compile->banks = find_banks(&chooser, compile->options->arena_limit);
+    if (compile->banks->pairs && compile->options->curve)
+        banks_note_curve(compile);
+}
