@@ -357,11 +357,11 @@ static void add_lists(Arena *arena, const ManifestFacts *facts, json_t *object)
                      names(arena, facts->preprocess, false));
 }
 
-/* Of each pair (passes/banks.c) the channels of a bank; 0: all. */
+/* Of each expansion (passes/banks.c) the channels of a bank; 0: all. */
 static json_t *bank_sizes(const Banks *banks)
 {
     json_t *list = manifest_made(json_array());
-    for (int32_t i = 0; i < banks->pairs; i++)
+    for (int32_t i = 0; i < banks->n; i++)
         json_array_append_new(list,
                               manifest_made(json_integer(banks->channels[i])));
     return list;
@@ -381,7 +381,7 @@ static json_t *options(Arena *arena, const Program *program,
     manifest_set(object, "narrow", json_boolean(program->narrow));
     if (program->winograd)
         manifest_set(object, "winograd", json_true());
-    if (program->graph->banks.pairs)
+    if (program->graph->banks.n)
         manifest_set(object, "banks", bank_sizes(&program->graph->banks));
     manifest_set(object, "lowered_steps", json_integer(program->lowered));
     return object;

@@ -186,14 +186,14 @@ struct Node {
     bool own_order;
     /* set by the winograd pass: sums may be rounded as that algorithm does */
     bool winograd;
-    /* set by the banks pass: the pair that it is of, from 1 on; 0: of none */
-    int32_t pair;
+    /* set by the banks pass: the expansion that it is of, from 1 on; 0: of none */
+    int32_t expansion;
 };
 
-/* How many channels pass at a time from the first convolution of a pair (passes/banks.c) to the
- * second; 0, and of pairs beyond the list: all of them. */
+/* Of each expansion (passes/banks.c) how many channels are made at a time; 0, and of those beyond
+ * the list: all. */
 typedef struct Banks {
-    int32_t pairs;
+    int32_t n;
     const int32_t *channels;
 } Banks;
 
@@ -279,8 +279,8 @@ struct Graph {
      * each result by how many steps of the first signal it lags behind the newest one */
     int64_t signal_runs;
     const int64_t *signal_delay;
-    Banks banks;   /* of the root: what pass_banks() is to do */
-    int32_t pairs; /* of the root: those that it met */
+    Banks banks;        /* of the root: what pass_banks() is to do */
+    int32_t expansions; /* of the root: those that it met */
     /* hops that a run of this process has; set by cli/hops.c */
     int64_t signal_given;
 };

@@ -135,38 +135,50 @@ static void apply_statistics(Lower *lower, Node *node, Tensor *mean,
     scale_and_shift(lower, node, a, b, node->out[0]);
 }
 
-/* All four vectors constant: a and b are computed here, in double. */
-static bool known_factors(Lower *lower, Node *node, double epsilon,
-                          Tensor **scale, Tensor **shift)
+bool batchnorm_factors(const Node *node, double **factor, double **shift)
 {
-    const DType type = node_type(node);
+    const double epsilon = node_double(node, "epsilon", 1e-5f);
     int64_t count = 0;
     const double *given[4];
     for (int i = 0; i < 4; i++) {
-        given[i] = tensor_doubles(lower->graph, node->in[i + 1], &count);
+        given[i] = tensor_doubles(node->graph, node->in[i + 1], &count);
         if (!given[i])
             return false;
     }
-    double *a = NEW_ARRAY(lower->arena, double, count);
-    double *b = NEW_ARRAY(lower->arena, double, count);
+    double *a = NEW_ARRAY(node->graph->arena, double, count);
+    double *b = NEW_ARRAY(node->graph->arena, double, count);
     for (int64_t i = 0; i < count; i++) {
-        const double deviation = sqrt(given[3][i] + epsilon);
-        const double factor = given[0][i] / deviation;
-        a[i] = factor;
-        b[i] = given[1][i] - given[2][i] * factor;
+        a[i] = given[0][i] / sqrt(given[3][i] + epsilon);
+        const double moved = given[2][i] * a[i];
+        b[i] = given[1][i] - moved;
     }
+    *factor = a;
+    *shift = b;
+    return true;
+}
+
+/* All four vectors constant: a and b are computed here, in double. */
+static bool known_factors(Lower *lower, const Node *node, Tensor **scale,
+                          Tensor **shift)
+{
+    const DType type = node_type(node);
+    double *a;
+    double *b;
+    if (!batchnorm_factors(node, &a, &b))
+        return false;
+    const int64_t count = tensor_count(node->in[1]);
     *scale = doubles_constant(lower, type, count, a);
     *shift = doubles_constant(lower, type, count, b);
     return true;
 }
 
-static bool apply_constants(Lower *lower, Node *node, double epsilon)
+static bool apply_constants(Lower *lower, Node *node)
 {
     Tensor *x = node->in[0];
     Tensor *y = node->out[0];
     Tensor *scale;
     Tensor *shift;
-    if (!known_factors(lower, node, epsilon, &scale, &shift))
+    if (!known_factors(lower, node, &scale, &shift))
         return false;
     const Epilogue epilogue = epilogue_of(node);
     if (x->dtype == DT_F32 && (node->channels_last || x->shape.rank == 2)) {
@@ -332,6 +344,6 @@ void lower_batchnorm(Lower *lower, Node *node)
     }
     if (batchnorm_trains(node))
         lower_batchnorm_training(lower, node, epsilon);
-    else if (!apply_constants(lower, node, epsilon))
+    else if (!apply_constants(lower, node))
         apply_statistics(lower, node, node->in[3], node->in[4], epsilon);
 }

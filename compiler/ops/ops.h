@@ -94,6 +94,7 @@ typedef enum QuantizedForm {
     QUANTIZED_DIV,
     QUANTIZED_PRELU,
     QUANTIZED_CONV,
+    QUANTIZED_CHANNELS, /* a factor and a shift for each channel */
     QUANTIZED_DECONV,
     QUANTIZED_PRODUCT,
     QUANTIZED_GEMM,
@@ -160,6 +161,9 @@ bool op_check_given(const Node *node);
 bool turns_to_planes(int rank, const int *perm);
 /* Does a BatchNormalization, whose shapes are known, normalize by the batch it is given? */
 bool batchnorm_trains(const Node *node);
+/* y = x * factor + shift, numbers of each channel, in the graph's memory; false: they are not
+ * constant. */
+bool batchnorm_factors(const Node *node, double **factor, double **shift);
 /* Reports (error_at) each attribute that the operator of node->op does not have. Names that
  * begin with "__" are anybody's. */
 void op_check_attributes(const Node *node);

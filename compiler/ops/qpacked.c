@@ -209,6 +209,8 @@ static int32_t columns_apart(const Lower *lower,
     p.gather = (int32_t)i64_min(p.ow + p.ow % 2, lower->family->byte_columns);
     if ((int64_t)p.kd * p.kh > ROWS || (int64_t)p.kw * p.dw > MOST)
         return 0;
+    if (p.kd * p.kh * p.kw == 1) /* no pixel is read twice */
+        return 0;
     return p.gather && inlay_qplanes_bytes(&p) <= MOST ? p.gather : 0;
 }
 

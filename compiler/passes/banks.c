@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Pairs of a convolution and the depthwise one that alone reads it: networks make many channels,
- * filter each of them, and make few again. Where Graph.banks says so, some of those channels (a
- * bank) go through both before the next ones are made, each bank to its place in the result: what
- * lies between the two is as much smaller, and nothing is made twice. Which pairs are worth it is
- * known to who plans (pipeline/banks.c). Requires: layout done. Ensures: the same result, bit by
- * bit; the nodes of pairs are numbered. */
+ * Expansions: networks make many channels by a convolution, filter each of them by depthwise ones,
+ * and make few again. Where Graph.banks says so, some of those channels (a bank) go through all of
+ * these before the next ones are made, each bank to its place in the result: what lies between is
+ * as much smaller, and nothing is made twice. Which expansions are worth it is known to who plans
+ * (pipeline/banks.c). Requires: layout done. Ensures: the same result, bit by
+ * bit; the nodes of expansions are numbered. */
 #include "base/size.h"
 #include "ops/ops.h"
 #include "passes/parted.h"
 #include "passes/passes.h"
 
-enum { MOST_OPERANDS = 9 };
+enum { MOST_OPERANDS = 9, MOST_NODES = 4 };
 
-typedef struct Pair {
-    Node *first;
-    Node *depthwise;
+/* The convolution that makes the channels, and those behind it that filter each of them. */
+typedef struct Expansion {
+    Node *node[MOST_NODES];
+    int n;
     int64_t channels;
-} Pair;
+} Expansion;
 
 static int64_t channels_of(const Tensor *tensor)
 {
@@ -51,22 +52,59 @@ static bool is_plain(const Node *node)
            !node_attr(node, "residual");
 }
 
-static bool find_pair(Node *depthwise, Pair *pair)
+/* A depthwise convolution with one result for each channel. */
+static bool filters_channels(const Node *node)
 {
-    if (!is_plain(depthwise))
+    if (!is_plain(node))
         return false;
-    Tensor *between = depthwise->in[0];
-    Node *first = between->producer;
-    if (!first || first->graph != depthwise->graph || between->uses != 1)
+    const int64_t channels = channels_of(node->in[0]);
+    return channels > 1 && node_int(node, "group", 1) == channels &&
+           channels_of(node->out[0]) == channels && has_parts(node, channels);
+}
+
+/* The node whose result this one alone reads; NULL: there is none. */
+static Node *maker_for(const Node *node)
+{
+    const Tensor *x = node->in[0];
+    Node *maker = x->uses == 1 ? x->producer : NULL;
+    return maker && maker->graph == node->graph ? maker : NULL;
+}
+
+/* Do the channels go through another depthwise convolution? */
+static bool goes_on(const Node *node)
+{
+    const Use *use = node->out[0]->use;
+    return use && node->out[0]->uses == 1 && use->node->graph == node->graph &&
+           !use->operand && filters_channels(use->node);
+}
+
+static void turn(Expansion *expansion)
+{
+    for (int i = 0; i < expansion->n / 2; i++) {
+        Node **other = expansion->node + expansion->n - 1 - i;
+        Node *node = expansion->node[i];
+        expansion->node[i] = *other;
+        *other = node;
+    }
+}
+
+static bool find_expansion(Node *last, Expansion *expansion)
+{
+    Node *node = last;
+    if (!filters_channels(last) || goes_on(last))
         return false;
-    const int64_t channels = channels_of(between);
-    *pair = (Pair){ first, depthwise, channels };
-    if (!is_plain(first) || node_int(first, "group", 1) != 1)
+    *expansion = (Expansion){ .channels = channels_of(last->in[0]) };
+    while (node && filters_channels(node)) {
+        if (expansion->n == MOST_NODES - 1)
+            return false;
+        expansion->node[expansion->n++] = node;
+        node = maker_for(node);
+    }
+    if (!node || !is_plain(node) || node_int(node, "group", 1) != 1)
         return false;
-    if (node_int(depthwise, "group", 1) != channels)
-        return false;
-    return channels > 1 && channels_of(depthwise->out[0]) == channels &&
-           has_parts(first, channels) && has_parts(depthwise, channels);
+    expansion->node[expansion->n++] = node;
+    turn(expansion);
+    return has_parts(node, expansion->channels);
 }
 
 /* The node for channels [from, from + count), of its own image or of another one. */
@@ -87,31 +125,33 @@ static Tensor *part_of(Graph *graph, const Node *node, Tensor *image,
     y->numbers = whole->numbers;
     Node *made = insert_like(graph, node, node->n_in, in, y);
     made->channels_last = true;
-    made->pair = node->pair;
+    made->expansion = node->expansion;
     if (node_int(node, "group", 1) == channels)
         node_set_int(made, "group", count);
     return y;
 }
 
 /* As many banks as hold so many channels, in equal ones of whole eights but for the last. */
-static void cut(Graph *graph, const Pair *pair, int64_t most)
+static void cut(Graph *graph, const Expansion *expansion, int64_t most)
 {
-    const int64_t parts = i64_ceil_div(pair->channels, most);
-    const int64_t each =
-        i64_ceil_div(i64_ceil_div(pair->channels, parts), 8) * 8;
-    Tensor **part = NEW_ARRAY(graph->arena, Tensor *, parts);
-    Tensor *out = pair->depthwise->out[0];
-    int n = 0;
-    for (int64_t from = 0; from < pair->channels; from += each) {
-        const int64_t count = i64_min(each, pair->channels - from);
-        Tensor *bank = part_of(graph, pair->first, pair->first->in[0],
-                               pair->channels, from, count);
-        part[n++] =
-            part_of(graph, pair->depthwise, bank, pair->channels, from, count);
+    const int64_t channels = expansion->channels;
+    const int64_t banks = i64_ceil_div(channels, most);
+    const int64_t each = i64_ceil_div(i64_ceil_div(channels, banks), 8) * 8;
+    const Node *first = expansion->node[0];
+    const Node *last = expansion->node[expansion->n - 1];
+    Tensor **part = NEW_ARRAY(graph->arena, Tensor *, banks);
+    int parts = 0;
+    for (int64_t from = 0; from < channels; from += each) {
+        const int64_t count = i64_min(each, channels - from);
+        Tensor *bank = first->in[0];
+        for (int i = 0; i < expansion->n; i++)
+            bank =
+                part_of(graph, expansion->node[i], bank, channels, from, count);
+        part[parts++] = bank;
     }
-    join_parts(graph, pair->depthwise, n, part, out);
-    graph_kill(pair->depthwise);
-    graph_kill(pair->first);
+    join_parts(graph, last, parts, part, last->out[0]);
+    for (int i = expansion->n; i-- > 0;)
+        graph_kill(expansion->node[i]);
 }
 
 void pass_banks(Graph *graph)
@@ -120,14 +160,15 @@ void pass_banks(Graph *graph)
     const Banks *banks = &root->banks;
     const size_t count = graph->node.n;
     for (size_t i = 0; i < count; i++) {
-        Pair pair;
-        if (!find_pair(graph->node.at[i], &pair))
+        Expansion expansion;
+        if (!find_expansion(graph->node.at[i], &expansion))
             continue;
-        const int32_t place = root->pairs++;
-        pair.first->pair = pair.depthwise->pair = root->pairs;
-        const int64_t most = place < banks->pairs ? banks->channels[place] : 0;
-        if (most && most < pair.channels)
-            cut(graph, &pair, most);
+        const int32_t place = root->expansions++;
+        for (int k = 0; k < expansion.n; k++)
+            expansion.node[k]->expansion = root->expansions;
+        const int64_t most = place < banks->n ? banks->channels[place] : 0;
+        if (most && most < expansion.channels)
+            cut(graph, &expansion, most);
     }
     graph_sort(graph);
 }

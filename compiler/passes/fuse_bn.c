@@ -4,7 +4,6 @@
  * ConvTranspose, Gemm or MatMul before them; where there is none, several of an image in a row
  * become one BatchNormalization. A MatMul gets its bias as operand 2, which ONNX's has not.
  * Requires: types and shapes; NCHW. Ensures: same results but for rounding. */
-#include <math.h>
 #include <string.h>
 
 #include "ops/ops.h"
@@ -107,21 +106,14 @@ static bool affine_of_batchnorm(const Node *node, Affine *affine)
     const int64_t channels = affine->channels;
     if (!is_constant_batchnorm(node, channels))
         return false;
-    Graph *graph = node->graph;
-    const float *scale = floats(graph, node->in[1]);
-    const float *bias = floats(graph, node->in[2]);
-    const float *mean = floats(graph, node->in[3]);
-    const float *var = floats(graph, node->in[4]);
-    const double epsilon = (double)node_float(node, "epsilon", 1e-5f);
-    *affine = affine_new(graph, channels);
+    double *factor;
+    double *shift;
+    if (!batchnorm_factors(node, &factor, &shift))
+        return false;
+    *affine = affine_new(node->graph, channels);
     for (int64_t i = 0; i < channels; i++) {
-        const double variance = (double)var[i];
-        const double deviation = sqrt(variance + epsilon);
-        const double factor = (double)scale[i] / deviation;
-        const double shift = (double)mean[i] * factor;
-        const double summand = (double)bias[i] - shift;
-        affine->mul[i] = (float)factor;
-        affine->add[i] = (float)summand;
+        affine->mul[i] = (float)factor[i];
+        affine->add[i] = (float)shift[i];
     }
     return true;
 }

@@ -108,6 +108,7 @@ static BuildFn *const by_form[QUANTIZED_COUNT] = {
     [QUANTIZED_DIV] = build_div,
     [QUANTIZED_PRELU] = build_prelu,
     [QUANTIZED_CONV] = build_conv,
+    [QUANTIZED_CHANNELS] = build_channels,
     [QUANTIZED_DECONV] = build_deconv,
     [QUANTIZED_PRODUCT] = build_product,
     [QUANTIZED_GEMM] = build_gemm,

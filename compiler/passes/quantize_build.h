@@ -32,6 +32,8 @@ void build_result(const Build *build, Node *node);
 
 /* quantize_product.c */
 BuildFn build_conv, build_gemm, build_product;
+/* quantize_channels.c */
+BuildFn build_channels;
 /* quantize_deconv.c */
 BuildFn build_deconv;
 /* quantize_pool.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Nothing is estimated: the model is planned with banks of each size for the pairs at the peak of
- * the plan so far, and the smallest arena is kept, as long as it becomes smaller. */
+ * Nothing is estimated: the model is planned with banks of each size for the expansions at the peak
+ * of the plan so far, and the smallest arena is kept, as long as it becomes smaller. */
 #include "pipeline/banks.h"
 
 #include <string.h>
@@ -23,22 +23,22 @@ static const Banks no_banks;
 /* A plan with some banks. */
 typedef struct Attempt {
     int64_t arena; /* its bytes; -1: there is no such plan */
-    int32_t pairs;
+    int32_t expansions;
     /* of each: do bytes at the peak depend on it? NULL: there are some that depend on none */
     const bool *at_peak;
 } Attempt;
 
 /* ---- the peak ---- */
 
-/* A program as it was lowered: the pair of each step, 0: it is of none. */
-static int32_t *pairs_of_steps(Arena *arena, const Program *program)
+/* A program as it was lowered: the expansion of each step, 0: it is of none. */
+static int32_t *expansions_of_steps(Arena *arena, const Program *program)
 {
-    int32_t *pair = NEW_ARRAY(arena, int32_t, program->step.n + 1);
+    int32_t *expansion = NEW_ARRAY(arena, int32_t, program->step.n + 1);
     for (size_t i = 0; i < program->step.n; i++) {
         const Node *node = program->step.at[i]->node;
-        pair[i] = node ? node->pair : 0;
+        expansion[i] = node ? node->expansion : 0;
     }
-    return pair;
+    return expansion;
 }
 
 /* The steps that run together with step k, row by row. */
@@ -53,28 +53,28 @@ static StepRange steps_beside(const Plan *plan, int32_t k)
     return (StepRange){ k, k + 1 };
 }
 
-/* Marks the pairs of the steps; false: there are none. */
-static bool mark_pairs(const Program *program, StepRange steps,
-                       const int32_t *pair_of, bool *marked)
+/* Marks the expansions of the steps; false: there are none. */
+static bool mark_expansions(const Program *program, StepRange steps,
+                            const int32_t *expansion_of, bool *marked)
 {
     bool any = false;
     for (int32_t k = steps.first; k < steps.end; k++) {
         const Step *step = program->step.at[k];
         for (int32_t i = 0; i < step->n_lowered; i++) {
-            const int32_t pair = pair_of[step->lowered[i]];
-            if (pair)
-                marked[pair - 1] = true;
-            any = any || pair;
+            const int32_t expansion = expansion_of[step->lowered[i]];
+            if (expansion)
+                marked[expansion - 1] = true;
+            any = any || expansion;
         }
     }
     return any;
 }
 
-static const bool *pairs_at_peak(Arena *arena, const Program *program,
-                                 const int32_t *pair_of)
+static const bool *expansions_at_peak(Arena *arena, const Program *program,
+                                      const int32_t *expansion_of)
 {
     const int64_t *live = program->plan.live;
-    bool *marked = NEW_ARRAY(arena, bool, program->graph->pairs + 1);
+    bool *marked = NEW_ARRAY(arena, bool, program->graph->expansions + 1);
     int64_t peak = 0;
     for (size_t k = 0; k < program->step.n; k++)
         peak = i64_max(peak, live[k]);
@@ -82,7 +82,7 @@ static const bool *pairs_at_peak(Arena *arena, const Program *program,
         if (live[k] < peak - peak / LEAST_SHARE)
             continue;
         const StepRange steps = steps_beside(&program->plan, (int32_t)k);
-        if (!mark_pairs(program, steps, pair_of, marked))
+        if (!mark_expansions(program, steps, expansion_of, marked))
             return NULL;
     }
     return marked;
@@ -113,13 +113,13 @@ static Attempt plan_within(Chooser *chooser, const long long *limit,
     again->compile.banks = banks;
     if (!recompile_run(again, true)) {
         const Program *program = again->compile.program;
-        const int32_t *pair_of = pairs_of_steps(arena, program);
-        attempt.pairs = program->graph->pairs;
+        const int32_t *expansion_of = expansions_of_steps(arena, program);
+        attempt.expansions = program->graph->expansions;
         chooser->steps -= (int64_t)program->step.n;
         again->last = STAGE_PLAN;
-        if (attempt.pairs && !recompile_run(again, true)) {
+        if (attempt.expansions && !recompile_run(again, true)) {
             attempt.arena = program->plan.arena_size;
-            attempt.at_peak = pairs_at_peak(arena, program, pair_of);
+            attempt.at_peak = expansions_at_peak(arena, program, expansion_of);
         }
     }
     recompile_close(compile, again);
@@ -137,26 +137,26 @@ typedef struct Choice {
     Attempt attempt;
 } Choice;
 
-/* The same banks, those of pair i but for a list that may be written. */
+/* The banks of a choice, as a list that may be written. */
 static int32_t *list_of(Arena *arena, const Choice *choice)
 {
     const Banks *banks = choice->banks;
-    int32_t *list = NEW_ARRAY(arena, int32_t, choice->attempt.pairs);
-    for (int32_t i = 0; i < banks->pairs; i++)
+    int32_t *list = NEW_ARRAY(arena, int32_t, choice->attempt.expansions);
+    for (int32_t i = 0; i < banks->n; i++)
         list[i] = banks->channels[i];
     return list;
 }
 
-static Choice choose(Chooser *chooser, int32_t pairs, const int32_t *list)
+static Choice choose(Chooser *chooser, int32_t expansions, const int32_t *list)
 {
-    const Banks banks = { pairs, list };
+    const Banks banks = { expansions, list };
     Choice choice;
     choice.banks = arena_copy(&chooser->compile->arena, &banks, sizeof banks);
     choice.attempt = plan_within(chooser, NULL, choice.banks);
     return choice;
 }
 
-/* The pairs at the peak get banks of so many channels; false: they have such banks, or smaller
+/* The expansions at the peak get banks of so many channels; false: they have such banks, or smaller
  * ones, or the peak does not depend on them. */
 static bool cut_peak(Chooser *chooser, int32_t channels, Choice *choice)
 {
@@ -165,14 +165,14 @@ static bool cut_peak(Chooser *chooser, int32_t channels, Choice *choice)
         return false;
     int32_t *list = list_of(&chooser->compile->arena, choice);
     bool any = false;
-    for (int32_t i = 0; i < attempt->pairs; i++) {
+    for (int32_t i = 0; i < attempt->expansions; i++) {
         if (!attempt->at_peak[i] || (list[i] && list[i] <= channels))
             continue;
         list[i] = channels;
         any = true;
     }
     if (any)
-        *choice = choose(chooser, attempt->pairs, list);
+        *choice = choose(chooser, attempt->expansions, list);
     return any;
 }
 
@@ -200,20 +200,20 @@ static bool make_smaller(Chooser *chooser, Choice *choice)
     return choice->banks != before.banks;
 }
 
-/* Pair i has other banks, where the arena stays as small; false: it does not. */
+/* Expansion i has other banks, where the arena stays as small; false: it does not. */
 static bool has_room(Chooser *chooser, int32_t i, int32_t channels,
                      Choice *choice)
 {
     int32_t *list = list_of(&chooser->compile->arena, choice);
     list[i] = channels;
-    const Choice other = choose(chooser, choice->attempt.pairs, list);
+    const Choice other = choose(chooser, choice->attempt.expansions, list);
     if (other.attempt.arena < 0 || other.attempt.arena > choice->attempt.arena)
         return false;
     *choice = other;
     return true;
 }
 
-/* Pair i has no banks, or as large ones as the arena allows. */
+/* Expansion i has no banks, or as large ones as the arena allows. */
 static void relax(Chooser *chooser, int32_t i, Choice *choice)
 {
     const int32_t *channels = choice->banks->channels;
@@ -269,7 +269,7 @@ static Choice find_smallest(Chooser *chooser, int64_t enough)
     for (int round = 0; round < MOST_ROUNDS; round++)
         if (choice.attempt.arena <= enough || !make_smaller(chooser, &choice))
             break;
-    for (int32_t i = 0; i < choice.banks->pairs; i++)
+    for (int32_t i = 0; i < choice.banks->n; i++)
         relax(chooser, i, &choice);
     return choice;
 }
@@ -294,6 +294,6 @@ void banks_choose(Compile *compile)
         return;
     Chooser chooser = { compile, MOST_STEPS };
     compile->banks = find_banks(&chooser, compile->options->arena_limit);
-    if (compile->banks->pairs && compile->options->curve)
+    if (compile->banks->n && compile->options->curve)
         banks_note_curve(compile);
 }

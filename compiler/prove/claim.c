@@ -378,8 +378,8 @@ static void read_optional(const Reader *options, Claim *claim)
 
 static void read_banks(const Reader *reader, Claim *claim)
 {
-    const size_t pairs = has(reader, "banks") ? length(reader, "banks") : 0;
-    for (size_t i = 0; i < pairs; i++) {
+    const size_t n = has(reader, "banks") ? length(reader, "banks") : 0;
+    for (size_t i = 0; i < n; i++) {
         const int64_t channels =
             entry(reader, "banks", i, INT32_MAX, "list of channels");
         VEC_PUSH(reader->arena, &claim->bank, (int32_t)channels);

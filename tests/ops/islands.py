@@ -126,6 +126,19 @@ def conv_clip(m):
     return IMAGE, m.q(m.node('Relu', m.q(y)))
 
 
+def statistics_of(m, n, factors):
+    """Of a BatchNormalization that multiplies by about these factors."""
+    return [m.const(F, [n], 'f', [factors[i % len(factors)] for i in range(n)]), m.floats(n), m.floats(n), m.floats(n, low=.5, high=1.5)]
+
+
+def channels(m):
+    """A factor and a shift for each channel, some next to nothing or below 0; a Relu behind it; signals, too."""
+    y = m.node('BatchNormalization', m.q(conv_of(m, m.q('x'), 4, 6)), *statistics_of(m, 6, [.9, -1.2, 0.0, 1e-9, .01, 2.5]))
+    y = m.q(m.node('Relu', y))
+    y = m.node('Reshape', y, m.ints(1, 6, 72))
+    return IMAGE, m.q(m.node('BatchNormalization', y, *statistics_of(m, 6, [.7, 1.1]), epsilon=.1))
+
+
 def large_biases(m):
     """More bits than a float has, quantized with a zero point of 0 and without."""
     y = 'x'
@@ -431,7 +444,7 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * BatchNormalization of quantized numbers, which has a factor and a shift for each channel, is a
+ * depthwise convolution of one tap: QLinearConv. */
+#include <math.h>
+
+#include "ops/ops.h"
+#include "passes/quantize_product.h"
+
+/* The largest weight; and steps that a shift has at most: the rest of int32 is for products. */
+enum { MOST_WEIGHT = 127, MOST_STEPS = 1 << 29 };
+
+typedef struct Channels {
+    int64_t n;
+    int8_t *weight;
+    float *scale; /* of the weights */
+    float *shift;
+} Channels;
+
+/* How large a step of the weight is, for x in steps of x_scale: as small as the factor allows, but
+ * for that of a shift that would have too many. */
+static double weight_step(double factor, double shift, double x_scale)
+{
+    const double fine = fabs(factor) / MOST_WEIGHT;
+    const double coarse = fabs(shift) / (x_scale * MOST_STEPS);
+    const double step = fmax(fine, coarse);
+    return step > 0.0 ? step : 1.0;
+}
+
+/* False: the numbers of a channel are none that floats hold. */
+static bool find_channels(const Node *node, double x_scale, Channels *channels)
+{
+    Arena *arena = node->graph->arena;
+    const int64_t n = tensor_count(node->in[1]);
+    double *factor;
+    double *shift;
+    if (!batchnorm_factors(node, &factor, &shift))
+        return false;
+    *channels = (Channels){
+        .n = n,
+        .weight = NEW_ARRAY(arena, int8_t, n),
+        .scale = NEW_ARRAY(arena, float, n),
+        .shift = NEW_ARRAY(arena, float, n),
+    };
+    for (int64_t i = 0; i < n; i++) {
+        const float step = (float)weight_step(factor[i], shift[i], x_scale);
+        if (!isnormal(step) || !isfinite(shift[i]))
+            return false;
+        channels->scale[i] = step;
+        channels->weight[i] = (int8_t)nearbyint(factor[i] / (double)step);
+        channels->shift[i] = (float)shift[i];
+    }
+    return true;
+}
+
+static Tensor *constant(const Build *build, DType type, const Shape *shape,
+                        const void *values)
+{
+    Recipe *value = recipe_memory(build->graph->store, type, shape->rank,
+                                  shape->dim, values);
+    return graph_add_constant(build->graph, NULL, value);
+}
+
+/* An image whose statistics are not its own. */
+static bool is_affine(const Node *node)
+{
+    if (node->op->since < 7 || !node_int(node, "spatial", 1))
+        return false;
+    return node->in[0]->shape.rank >= 3 && !batchnorm_trains(node);
+}
+
+/* One tap for each channel. */
+static void set_weights(const Build *build, const Channels *channels,
+                        Weights *weights)
+{
+    const Shape each = shape_vector(channels->n);
+    Shape taps = build->node->in[0]->shape;
+    taps.dim[0] = channels->n;
+    for (int i = 1; i < taps.rank; i++)
+        taps.dim[i] = 1;
+    weights->bytes = constant(build, DT_I8, &taps, channels->weight);
+    weights->scale = constant(build, DT_F32, &each, channels->scale);
+}
+
+static bool set_operands(const Build *build, const Channels *channels,
+                         Product *product)
+{
+    const Node *source = quanta_source(build->node->in[0]);
+    const Shape each = shape_vector(channels->n);
+    Tensor *bias = constant(build, DT_F32, &each, channels->shift);
+    product->x.scale = source->in[1];
+    product->x.zero = node_in(source, 2);
+    set_weights(build, channels, &product->w);
+    product_operands(build, product);
+    return product_bias(build, product, bias, channels->n);
+}
+
+Tensor *build_channels(Build *build)
+{
+    const Node *node = build->node;
+    Quantum x;
+    Product product = { .n_in = 0 };
+    Channels channels;
+    if (!is_affine(node))
+        return NULL;
+    if (!quanta_bytes(build->graph, node->in[0], &product.x.bytes, &x))
+        return NULL;
+    if (!find_channels(node, x.scale, &channels))
+        return NULL;
+    if (!set_operands(build, &channels, &product))
+        return NULL;
+    Node *made = product_conv(build, &product, build->end->out[0]->shape);
+    node_set_int(made, "group", channels.n);
+    return made->out[0];
+}
