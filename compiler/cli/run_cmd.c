@@ -13,6 +13,7 @@
 #include "cli/value_files.h"
 #include "eval/eval.h"
 #include "onnx/tensor_file.h"
+#include "pipeline/banks.h"
 
 static size_t list_length(const char *const *list)
 {
@@ -209,6 +210,7 @@ static void run_one(void *context)
 
 void cmd_run(Compile *compile)
 {
+    banks_skip(compile);
     compile_to(compile, STAGE_READ);
     if (!compile->lengths) {
         compile_to(compile, STAGE_LAYOUT);
@@ -302,6 +304,7 @@ void cmd_test(Compile *compile)
     const char *beside = folder_of(arena, compile->options->model);
     size_t sets = 0;
     size_t wrong = 0;
+    banks_skip(compile);
     compile_to(compile, STAGE_READ);
     if (!compile->lengths)
         compile_to(compile, STAGE_LAYOUT);

@@ -285,11 +285,16 @@ static const Banks *find_banks(Chooser *chooser, const long long *limit)
     return both.arena >= 0 ? least.banks : &no_banks;
 }
 
+void banks_skip(Compile *compile)
+{
+    compile->banks = &no_banks;
+}
+
 void banks_choose(Compile *compile)
 {
     if (compile->banks)
         return;
-    compile->banks = &no_banks;
+    banks_skip(compile);
     if (!may_choose(compile) || !has_groups(compile->graph))
         return;
     Chooser chooser = { compile, MOST_STEPS };

@@ -9,5 +9,7 @@
 /* Compile.banks, unless it is set. The model is planned beside, without banks and with those of the
  * expansions that the peak is of. */
 void banks_choose(Compile *compile);
+/* There are none: for who runs the model here, whose arena may be of any size. */
+void banks_skip(Compile *compile);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Channels that a convolution makes and depthwise ones filter are made some at a time (pass `banks`) where the arena becomes
-smaller: the same bits as without the pass, from the compiler and from its C, whose plan is proved. What only looks like such
-an expansion stays whole.
+smaller: the same bits from the C as without the pass, by a plan that is proved. What only looks like such an expansion stays
+whole.
 
     banks.py --inlay INLAY"""
 import argparse
@@ -149,7 +149,7 @@ def check_taken(t, name, model, work):
     whole, banked = model.analyze('--without=banks'), model.analyze()
     t.ok(name + ', its arena', banked['arena']['size'] < whole['arena']['size'] and any(banks(banked)),
          (banked['arena'], whole['arena'], banks(banked)))
-    t.ok(name + ', its answer', model.answer() == model.answer('--without=banks'))
+    # `inlay run` has no banks.
     t.ok(name + ', its C', results_of_c(model, work) == model.answer())
     t.ok(name + ', other banks are no proof', refuses(model, work))
     # Speed has none, and a limit that holds without them either.
