@@ -6,8 +6,11 @@
 #include "ops/ops.h"
 #include "passes/quantize_product.h"
 
-/* The largest weight; and steps that a shift has at most: the rest of int32 is for products. */
-enum { MOST_WEIGHT = 127, MOST_STEPS = 1 << 29 };
+enum {
+    MOST_WEIGHT = 127,
+    LEAST_WEIGHT = 64,
+    MOST_STEPS = 1 << 29 /* of a shift: the rest of int32 is for products */
+};
 
 typedef struct Channels {
     int64_t n;
@@ -16,11 +19,29 @@ typedef struct Channels {
     float *shift;
 } Channels;
 
-/* How large a step of the weight is, for x in steps of x_scale: as small as the factor allows, but
- * for that of a shift that would have too many. */
+/* A shift is a whole number of steps of x and weight together, of which there are so many to choose
+ * from: the weight that rounds it least. */
+static int best_weight(double factor, double shift, double x_scale)
+{
+    int best = MOST_WEIGHT;
+    double least = 1.0;
+    for (int weight = MOST_WEIGHT; weight >= LEAST_WEIGHT; weight--) {
+        const double steps = shift * weight / (x_scale * factor);
+        const double off = fabs(steps - nearbyint(steps)) / weight;
+        if (!(off < least)) /* no number, where the factor is 0 */
+            continue;
+        least = off;
+        best = weight;
+    }
+    return best;
+}
+
+/* How large a step of the weight is, for x in steps of x_scale. Where the shift has too many of
+ * those, the factor says nearly nothing. */
 static double weight_step(double factor, double shift, double x_scale)
 {
-    const double fine = fabs(factor) / MOST_WEIGHT;
+    const int weight = best_weight(factor, shift, x_scale);
+    const double fine = fabs(factor) / weight;
     const double coarse = fabs(shift) / (x_scale * MOST_STEPS);
     const double step = fmax(fine, coarse);
     return step > 0.0 ? step : 1.0;
