@@ -108,7 +108,8 @@ static inline int32_t inlay_line_channels(const inlay_tile *t, int32_t channel)
 static inline void inlay_line_begin(inlay_line *line, const inlay_tile *t)
 {
     const inlay_stored *narrow = t->narrow;
-    const float zero = narrow->how ? (float)narrow->how[INLAY_HOW_ZERO] : 0;
+    const int32_t number = narrow->how ? narrow->how[INLAY_HOW_ZERO] : 0;
+    const float zero = (float)number;
     int32_t i;
     line->lo = t->clamp & INLAY_END_LOW ? t->lo : -INFINITY;
     line->hi = t->clamp & INLAY_END_HIGH ? t->hi : INFINITY;

@@ -44,7 +44,7 @@ typedef struct inlay_window {
     int32_t first_row, first_col;
     int32_t nd, nh, nw;
     int32_t row_count; /* what a mean divides by, in planes and rows */
-    int32_t count;     /* what it divides by */
+    int32_t count;     /* what it divides by, at least 1 */
 #if INLAY_VL > 1
     int32_t held; /* those of the window, or none */
     const void *row[INLAY_POOL_HELD];
@@ -90,7 +90,8 @@ static inline void inlay_pool_window_columns(const inlay_pool_params *p,
     count = w->nw;
     if (p->count_pad)
         count = inlay_padded_taps(first, p->dw, p->kw, p->iw, p->ew);
-    w->count = w->row_count * count;
+    count *= w->row_count;
+    w->count = count > 0 ? count : 1;
 }
 
 /* The row of x that is row h of plane d of a window. */
@@ -299,7 +300,7 @@ INLAY_INLINE int32_t inlay_pool_four(void *const *base, const inlay_step *s,
                                      const int mean)
 {
     const inlay_pool_params *p = (const inlay_pool_params *)s->params;
-    const float count = w->count ? (float)w->count : 1.0f;
+    const float count = (float)w->count;
     const float begin = mean ? 0.0f : -INFINITY;
     for (; p->channels - c >= 4; c += 4) {
         float v[4] = { begin, begin, begin, begin };

@@ -54,7 +54,7 @@ INLAY_INLINE int32_t INLAY_W(pool_some)(void *const *base, const inlay_step *s,
 {
     const inlay_pool_params *p = (const inlay_pool_params *)s->params;
     const int32_t n = vectors * INLAY_L;
-    const float count = w->count ? (float)w->count : 1.0f;
+    const float count = (float)w->count;
     for (; p->channels - c >= n; c += n) {
         INLAY_FLOATS v[4];
         int i;

@@ -75,7 +75,8 @@ static inline void inlay_typed(dequantize_run)(void *to, const void *from,
     int32_t k;
     (void)p;
     if (step == 0) {
-        const float all = zero ? (float)*zero : 0.0f;
+        const INLAY_T number = zero ? *zero : 0;
+        const float all = (float)number;
 #if defined INLAY_BITS && INLAY_BITS == 8 && INLAY_QL == 16
         inlay_line_of_bytes(y, (const uint8_t *)x, n, *scale, all,
                             (INLAY_T)-1 < 0);
@@ -86,7 +87,8 @@ static inline void inlay_typed(dequantize_run)(void *to, const void *from,
     }
     for (k = 0; k < n; k++) {
         const ptrdiff_t at = (ptrdiff_t)k * step;
-        y[k] = ((float)x[k] - (zero ? (float)zero[at] : 0.0f)) * scale[at];
+        const INLAY_T number = zero ? zero[at] : 0;
+        y[k] = ((float)x[k] - (float)number) * scale[at];
     }
 }
 

@@ -101,11 +101,9 @@ enum {
 /* The integer of so many bits that v ends with. */
 INLAY_INLINE float inlay_lowest(uint32_t v, const int bits, const int kind)
 {
-    const uint32_t sign = 1u << (bits - 1);
+    const uint32_t sign = kind == INLAY_NARROW_SIGNED ? 1u << (bits - 1) : 0;
     v &= (1u << bits) - 1;
-    if (kind == INLAY_NARROW_SIGNED)
-        return (float)((int32_t)(v ^ sign) - (int32_t)sign);
-    return (float)v;
+    return (float)((int32_t)(v ^ sign) - (int32_t)sign);
 }
 
 /* Element i. */
