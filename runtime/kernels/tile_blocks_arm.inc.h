@@ -7,6 +7,13 @@
 typedef const float *inlay_scales_at(const inlay_tile *t, int32_t channel,
                                      float *to);
 
+/* Scales of all channels, one behind the other, or four that serve all. */
+typedef struct inlay_blocks_scales {
+    int32_t all;        /* 0: only the function knows them */
+    int32_t mask;       /* of channels: 0 where four serve all */
+    const float *first; /* of channel 0, NULL: there are none */
+} inlay_blocks_scales;
+
 /* Is there code for tiles of so many pixels? */
 INLAY_INLINE int inlay_blocks_use(int32_t pixels)
 {
@@ -65,7 +72,8 @@ typedef struct inlay_blocks {
     ptrdiff_t block;     /* bytes from group to group */
     ptrdiff_t ys;        /* bytes from pixel to pixel of y */
     int32_t whole;       /* one call goes through a window */
-    int32_t is_short;    /* so does what follows the sums of whole groups */
+    int32_t is_short;    /* channels of whole groups whose sums end shortly */
+    const inlay_blocks_scales *known;
     const float *rows[INLAY_ARM_ROWS];
     inlay_arm_run run;
     float sum[INLAY_TILE_P * 4];
@@ -77,19 +85,10 @@ INLAY_INLINE void inlay_blocks_end(const inlay_tile *t, inlay_blocks *b,
                                    inlay_scales_at *scales)
 {
     const int32_t left = t->channels - channel;
-    const float *bias = t->bias + channel;
-    const float *scale = NULL;
     float room[4];
     inlay_group g;
-    if (scales)
-        scale = scales(t, channel, room);
-    if (b->is_short && left >= 4 && (scale || !scales)) {
-        inlay_arm_end_short(t, b->sum, bias, scales ? scale : NULL, y + channel,
-                            b->ys, b->run.pixels);
-        return;
-    }
-    g.bias = bias;
-    g.scale = scale;
+    g.bias = t->bias + channel;
+    g.scale = scales ? scales(t, channel, room) : NULL;
     g.part = left < 4 ? left : 0;
     inlay_arm_end(t, &g, b->sum, y + channel, q ? q + channel : NULL,
                   b->run.pixels);
@@ -101,6 +100,7 @@ INLAY_INLINE void inlay_blocks_tile(const inlay_tile *t, inlay_blocks *b,
                                     inlay_scales_at *scales, const int bytes)
 {
     const char *weights = b->weights;
+    const float *bias = t->bias;
     const int32_t end = t->end;
     int32_t channel;
     for (channel = t->begin; channel < end; channel += 4) {
@@ -111,7 +111,15 @@ INLAY_INLINE void inlay_blocks_tile(const inlay_tile *t, inlay_blocks *b,
             inlay_arm_clear(b->sum);
             inlay_blocks_runs(t, &b->run, at, weights, bytes);
         }
-        inlay_blocks_end(t, b, channel, y, q, scales);
+        if (channel < b->is_short) {
+            const float *scale = NULL;
+            if (scales && b->known->first)
+                scale = b->known->first + (channel & b->known->mask);
+            inlay_arm_end_short(t, b->sum, bias + channel, scale, y + channel,
+                                b->ys, b->run.pixels);
+        } else {
+            inlay_blocks_end(t, b, channel, y, q, scales);
+        }
         weights += b->block;
     }
 }
@@ -126,7 +134,7 @@ INLAY_INLINE void inlay_blocks_begin(const inlay_tile *t,
                  (t->skip + t->begin) / 4 * b->block;
     b->ys = t->ys * (ptrdiff_t)sizeof(float);
     b->whole = inlay_blocks_whole(t);
-    b->is_short = inlay_arm_is_short(t, call->q);
+    b->is_short = inlay_arm_is_short(t, call->q) ? t->channels / 4 * 4 : 0;
     b->run.sum = b->sum;
     b->run.pixels = inlay_blocks_use(call->pixels) ? call->pixels : 1;
     b->run.step = 4 * bytes;
@@ -142,12 +150,16 @@ INLAY_INLINE void inlay_blocks_begin(const inlay_tile *t,
 /* All tiles of a call one after the other, pixel by pixel where there is no code for so many. */
 INLAY_INLINE void inlay_blocks_run(const inlay_tile *t, const inlay_tiles *call,
                                    const void *values, inlay_scales_at *scales,
+                                   const inlay_blocks_scales *known,
                                    const int bytes)
 {
     int32_t left = call->pixels * call->count;
     int32_t pixel, step;
     inlay_blocks b;
     inlay_blocks_begin(t, call, &b, values, bytes);
+    b.known = known;
+    if (scales && !known->all)
+        b.is_short = 0;
     step = t->backward ? -b.run.pixels : b.run.pixels;
     pixel = t->backward ? call->pixels - b.run.pixels : 0;
     for (; left > 0; left -= b.run.pixels, pixel += step) {
@@ -162,5 +174,5 @@ INLAY_INLINE void inlay_blocks_run(const inlay_tile *t, const inlay_tiles *call,
 INLAY_APART void inlay_blocks_floats(const inlay_tile *t,
                                      const inlay_tiles *call)
 {
-    inlay_blocks_run(t, call, t->weights, NULL, sizeof(float));
+    inlay_blocks_run(t, call, t->weights, NULL, NULL, sizeof(float));
 }

@@ -542,11 +542,30 @@ static inline void inlay_panel_rows_make(inlay_tile *t, const inlay_tiles *call)
 }
 
 #if INLAY_TILE_ARM
+/* What all tiles know of the scales of signed bytes. */
+INLAY_INLINE void inlay_bytes_scales(const inlay_tile *t,
+                                     inlay_blocks_scales *known)
+{
+    const inlay_stored *narrow = t->narrow;
+    const int32_t *how = narrow->how;
+    const int32_t skip = (int32_t)t->skip;
+    known->first = NULL;
+    known->mask = how && how[INLAY_HOW_CHANNELS] > 4 ? -1 : 0;
+    known->all = !how;
+    if (!how || how[INLAY_HOW_SCALE] != INLAY_SCALE_F32)
+        return;
+    known->first = (const float *)narrow->scale + (skip & known->mask);
+    known->all = !known->mask || skip + t->end <= how[INLAY_HOW_CHANNELS];
+}
+
 /* inlay_tile.make of signed bytes, which need no panels. */
 INLAY_APART void inlay_bytes_make(inlay_tile *t, const inlay_tiles *call)
 {
-    if (call)
-        inlay_blocks_run(t, call, t->narrow->values, inlay_late_scales, 1);
+    inlay_blocks_scales known;
+    if (!call)
+        return;
+    inlay_bytes_scales(t, &known);
+    inlay_blocks_run(t, call, t->narrow->values, inlay_late_scales, &known, 1);
 }
 
 /* Do the weights need no panels? That is the same for all tiles of a step. */

@@ -241,8 +241,9 @@ static float *widened(const Case *t, const Type *type, const void *bytes,
     for (int f = 0; t->scaled && f < t->phases; f++)
         for (int c = 0; c < channels; c++)
             for (int k = 0; k < taps; k++) {
+                const int of = c % how[INLAY_HOW_CHANNELS];
                 const size_t at =
-                    packed_at(p, c, how[INLAY_HOW_BLOCKS], k / t->block);
+                    packed_at(p, of, how[INLAY_HOW_BLOCKS], k / t->block);
                 float *one = w + (size_t)f * (size_t)(channels * taps) +
                              packed_at(p, c, taps, k);
                 float z = (float)how[INLAY_HOW_ZERO];
@@ -336,14 +337,12 @@ static void kernels_of(const Type *type, Form form, int act,
     }
 }
 
-static void compare(const Type *type, Form form)
+static void compare(const Case *t, const Type *type, Form form,
+                    const int32_t *how)
 {
-    Case t = random_case(form);
-    const inlay_conv_params *p = &t.p;
-    int32_t how[INLAY_HOW_COUNT];
-    scales_of(&t, type, how);
-    const size_t channels = (size_t)how[INLAY_HOW_CHANNELS];
-    const size_t n = channels * (size_t)(p->kh * p->kw * p->ic * t.phases);
+    const inlay_conv_params *p = &t->p;
+    const size_t channels = (size_t)(p->groups * ((p->oc + 3) / 4 * 4));
+    const size_t n = channels * (size_t)(p->kh * p->kw * p->ic * t->phases);
     const size_t bytes = n * (size_t)type->bits / 8;
     const size_t scales = channels * (size_t)how[INLAY_HOW_BLOCKS];
     unsigned char *w = random_bytes(bytes);
@@ -351,24 +350,25 @@ static void compare(const Type *type, Form form)
     tame(type, w, bytes);
     tame(type, z, scales * (size_t)type->bits / 8);
     float *scale = rnd_floats(scales);
-    const void *zero = t.zeros ? z : NULL;
-    float *wide = widened(&t, type, w, n, scale, zero, how);
-    const size_t out = (size_t)(t.images * p->oh * p->ow * p->groups * p->oc);
+    const void *zero = t->zeros ? z : NULL;
+    float *wide = widened(t, type, w, n, scale, zero, how);
+    const size_t out = (size_t)(t->images * p->oh * p->ow * p->groups * p->oc);
     float *x =
-        rnd_floats((size_t)(t.images * p->ih * p->iw * p->groups * p->ic));
+        rnd_floats((size_t)(t->images * p->ih * p->iw * p->groups * p->ic));
     float *bias = rnd_floats(channels);
     float *q = rnd_floats(out);
     float *got = rnd_floats(out);
     float *want = rnd_floats(out);
     inlay_kernel *narrow_kernel, *wide_kernel;
     kernels_of(type, form, p->act, &narrow_kernel, &wide_kernel);
-    run(&t, wide_kernel, wide, bias, x, t.residual ? q : NULL, want, NULL, NULL,
+    run(t, wide_kernel, wide, bias, x, t->residual ? q : NULL, want, NULL, NULL,
         NULL);
-    run(&t, narrow_kernel, w, bias, x, t.residual ? q : NULL, got,
-        t.scaled ? how : NULL, t.scaled ? scale : NULL, t.scaled ? zero : NULL);
+    run(t, narrow_kernel, w, bias, x, t->residual ? q : NULL, got,
+        t->scaled ? how : NULL, t->scaled ? scale : NULL,
+        t->scaled ? zero : NULL);
     const float large = largest(wide, n);
     for (size_t i = 0; i < out; i++)
-        same_result(&t, i, got[i], want[i], large);
+        same_result(t, i, got[i], want[i], large);
     free(w);
     free(z);
     free(scale);
@@ -378,6 +378,14 @@ static void compare(const Type *type, Form form)
     free(q);
     free(got);
     free(want);
+}
+
+static void compare_random(const Type *type, Form form)
+{
+    Case t = random_case(form);
+    int32_t how[INLAY_HOW_COUNT];
+    scales_of(&t, type, how);
+    compare(&t, type, form, how);
 }
 
 /* Pairs: the sizes of a row, and the parameters of the second convolution as if it stood alone. */
@@ -533,21 +541,50 @@ static void convolves(void **state)
 {
     (void)state;
     for (int i = 0; i < EACH * TYPES; i++)
-        compare(types + i % TYPES, CONV);
+        compare_random(types + i % TYPES, CONV);
+}
+
+/* Signed bytes that Arm cores need no panels for: a scale for each channel, or four for all. */
+enum { SIGNED_CASES = 96 };
+
+static void signed_bytes(void **state)
+{
+    const Type *type = types;
+    (void)state;
+    while (type->bits != 8 || type->kind != INLAY_NARROW_SIGNED)
+        type++;
+    for (int i = 0; i < SIGNED_CASES; i++) {
+        Case t = random_case(CONV);
+        int32_t how[INLAY_HOW_COUNT];
+        scales_of(&t, type, how);
+        t.scaled = rnd(4) > 0;
+        t.residual = rnd(4) == 0;
+        t.block = t.p.kh * t.p.kw * t.p.ic;
+        t.zeros = false;
+        t.p.width = 4;
+        t.p.clamp = t.p.act ? 0 : (int32_t)rnd(2);
+        t.p.a = 0.0f;
+        how[INLAY_HOW_BLOCK] = t.block;
+        how[INLAY_HOW_BLOCKS] = 1;
+        how[INLAY_HOW_ZERO] = 0;
+        if (rnd(2))
+            how[INLAY_HOW_CHANNELS] = 4;
+        compare(&t, type, CONV, how);
+    }
 }
 
 static void signals(void **state)
 {
     (void)state;
     for (int i = 0; i < EACH * TYPES; i++)
-        compare(types + i % TYPES, SIGNAL);
+        compare_random(types + i % TYPES, SIGNAL);
 }
 
 static void transposed(void **state)
 {
     (void)state;
     for (int i = 0; i < EACH * TYPES; i++)
-        compare(types + i % TYPES, TRANSPOSED);
+        compare_random(types + i % TYPES, TRANSPOSED);
 }
 
 /* The recurrent kernels, in the order of the types. */
@@ -624,9 +661,10 @@ static void recurs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widens),  cmocka_unit_test(convolves),
-        cmocka_unit_test(signals), cmocka_unit_test(transposed),
-        cmocka_unit_test(pairs),   cmocka_unit_test(recurs),
+        cmocka_unit_test(widens),       cmocka_unit_test(convolves),
+        cmocka_unit_test(signals),      cmocka_unit_test(transposed),
+        cmocka_unit_test(pairs),        cmocka_unit_test(recurs),
+        cmocka_unit_test(signed_bytes),
     };
     if (vectors_are_missing())
         return 77;
