@@ -155,6 +155,8 @@ static void put_tiles(Text *text, const TileUse *use)
         text_put(text, "#define INLAY_TILE_WIDTH 4\n");
     if (use->width == 4 && use->narrow && !use->panels)
         text_put(text, "#define INLAY_TILE_PANELS 0\n");
+    if (use->width == 4 && use->narrow)
+        text_print(text, "#define INLAY_TILE_IM2COL %d\n", use->copied);
     for (TileWalk walk = TILE_ROWS; walk < TILE_WALKS; walk++)
         put_lines(text, use, walk, name[walk]);
     text_put(text, "\n");

@@ -3,6 +3,7 @@
 #include "rules/tiles.h"
 
 #include "kernels/affine_f32.h"
+#include "kernels/conv_narrow.h"
 #include "kernels/deconv_f32.h"
 #include "kernels/dwpw_f32.h"
 #include "kernels/matmul.h"
@@ -106,6 +107,25 @@ static void add_window(TileUse *use, const inlay_conv_params *p)
         add_row(use, p->oc, 1);
 }
 
+/* Blocks of four are those of Arm cores: those copy windows where weights are signed bytes that
+ * need no panels. */
+static bool copies_windows(const TileUse *use, const Step *step,
+                           const inlay_conv_params *p)
+{
+    const bool is_alone = p->ow == 1 && step->units == 1;
+    return use->width == 4 && step->operand[2].tensor->dtype == DT_I8 &&
+           has_late_scales(use, step, 5) && !is_alone && inlay_conv_copies(p);
+}
+
+/* The same of windows that are copied, where all pixels are alike. */
+static void add_copies(TileUse *use, const inlay_conv_params *p)
+{
+    const int32_t taps = p->kh * p->kw * p->ic;
+    if (use->copied < taps)
+        use->copied = taps;
+    add_row(use, p->oc, p->ow);
+}
+
 /* Is each pixel made of one pixel, at the same place? Then rows may be joined. */
 static bool is_product(const inlay_conv_params *p)
 {
@@ -153,7 +173,10 @@ void tiles_conv(const Step *step, TileUse *use)
     /* A pixel that is alone takes neither panels nor tiles. */
     if (p->ow == 1 && step->units == 1 && is_narrow(step, 2))
         use->panels = true;
-    add_window(use, p);
+    if (copies_windows(use, step, p))
+        add_copies(use, p);
+    else
+        add_window(use, p);
     if (is_product(p))
         add_joined(use, step, p);
 }

@@ -26,6 +26,7 @@ struct TileUse {
     int ends;           /* INLAY_END_...: what follows the sums of some tile */
     int width;          /* channels of a block of packed weights */
     Store *store;       /* of what steps are told */
+    int32_t copied;     /* most taps of a window, for INLAY_TILE_IM2COL */
     bool narrow;        /* some weights are stored in a narrower type */
     bool panels;        /* some of those are not as INLAY_TILE_PANELS has it */
 };

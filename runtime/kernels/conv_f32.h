@@ -234,8 +234,8 @@ static inline void inlay_conv_scratch(void *const *base, const inlay_step *s,
 }
 
 /* Clips the window of output row r in planes and rows; returns its first tap. */
-static inline ptrdiff_t inlay_conv_window(const inlay_conv_params *p,
-                                          inlay_tile *t, int32_t r)
+INLAY_APART ptrdiff_t inlay_conv_window(const inlay_conv_params *p,
+                                        inlay_tile *t, int32_t r)
 {
     /* Below p->oh: the first plane of the first image, where nothing is to be divided. */
     const int32_t plane = r < p->oh ? 0 : r / p->oh;

@@ -18,18 +18,51 @@ static inline int inlay_conv_alone(const inlay_step *s)
     return s->units == 1 && p->ow == 1;
 }
 
+/* Most taps of a window that is copied: conv_im2col.inc.h. A generated file says how many those of
+ * its steps have, 0: none is. */
+#define INLAY_IM2COL_MOST 40
+#ifndef INLAY_TILE_IM2COL
+#define INLAY_TILE_IM2COL INLAY_IM2COL_MOST
+#endif
+
+/* Is it cheaper to copy the windows of pixels than to walk through their rows for every four
+ * channels? */
+static inline int inlay_conv_copies(const inlay_conv_params *p)
+{
+    const int32_t taps = p->kh * p->kw * p->ic;
+    return p->groups == 1 && p->kd == 1 && taps <= INLAY_IM2COL_MOST &&
+           p->oc * (p->kh - 1) > 3 * taps + 10 * p->kh;
+}
+
+#if INLAY_TILE_ARM && INLAY_TILE_IM2COL
+#include "kernels/conv_im2col.inc.h"
+#endif
+
+/* Tiles that wait for panels, or the windows of one that needs none. */
+typedef union inlay_conv_room {
+    inlay_queue queue;
+    float windows[INLAY_TILE_P * INLAY_TILE_IM2COL + 1];
+} inlay_conv_room;
+
 static inline int inlay_conv_narrow(void *const *base, const inlay_step *s,
                                     int32_t r0, int32_t r1,
                                     const inlay_widening *type)
 {
     inlay_stored narrow;
-    inlay_queue queue;
+    inlay_conv_room room;
     inlay_tile t;
     inlay_conv_tile(base, s, &t);
-    inlay_stored_take(base, s, 2, 5, type, &narrow, &queue);
+    inlay_stored_take(base, s, 2, 5, type, &narrow, &room.queue);
     narrow.alone = inlay_conv_alone(s);
     t.narrow = &narrow;
     inlay_panel_rows_take(&t, inlay_conv_apart(base, s, &t, r0, r1));
+#if INLAY_TILE_ARM && INLAY_TILE_IM2COL
+    if (t.make == inlay_bytes_make && t.taps <= INLAY_TILE_IM2COL &&
+        inlay_conv_copies((const inlay_conv_params *)s->params)) {
+        inlay_im2col_rows(base, s, &t, r0, r1, room.windows);
+        return 0;
+    }
+#endif
     inlay_conv_by(base, s, &t, r0, r1);
     inlay_tile_done(&t);
     return 0;

@@ -544,6 +544,24 @@ static void convolves(void **state)
         compare_random(types + i % TYPES, CONV);
 }
 
+/* Small windows and many channels: Arm cores copy the windows. */
+static void few_taps(Case *t)
+{
+    inlay_conv_params *p = &t->p;
+    p->ic = 1 + (int32_t)rnd(2);
+    p->oc = 70 + (int32_t)rnd(20);
+    p->groups = 1;
+    p->kh = 2 + (int32_t)rnd(3);
+    p->kw = 1 + (int32_t)rnd(4);
+    p->ph = (int32_t)rnd((uint32_t)p->kh);
+    p->pw = (int32_t)rnd((uint32_t)p->kw);
+    p->ih += p->kh;
+    p->iw += p->kw;
+    p->oh = out_size(t, CONV, p->ih, p->kh, p->sh, p->ph);
+    p->ow = out_size(t, CONV, p->iw, p->kw, p->sw, p->pw);
+    assert_true(inlay_conv_copies(p));
+}
+
 /* Signed bytes that Arm cores need no panels for: a scale for each channel, or four for all. */
 enum { SIGNED_CASES = 96 };
 
@@ -556,6 +574,8 @@ static void signed_bytes(void **state)
     for (int i = 0; i < SIGNED_CASES; i++) {
         Case t = random_case(CONV);
         int32_t how[INLAY_HOW_COUNT];
+        if (rnd(2))
+            few_taps(&t);
         scales_of(&t, type, how);
         t.scaled = rnd(4) > 0;
         t.residual = rnd(4) == 0;
