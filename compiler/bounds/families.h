@@ -13,6 +13,8 @@ KernelBounds bounds_deconv_narrow;
 KernelBounds bounds_winograd;
 KernelBounds bounds_dwconv;
 KernelBounds bounds_dwconv_narrow;
+KernelBounds bounds_dwmany;
+KernelBounds bounds_qdwmany;
 KernelBounds bounds_dwpw;
 KernelBounds bounds_dwpw_narrow;
 KernelBounds bounds_affine;

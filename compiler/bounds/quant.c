@@ -392,6 +392,24 @@ void bounds_qdwpacked(Bounds *bounds)
     touch_planes(bounds);
 }
 
+/* The same with several results of each channel, and no scratch. */
+void bounds_qdwmany(Bounds *bounds)
+{
+    const inlay_qpacked_params *p = bounds->params;
+    const int64_t rows = product_of(bounds, p->kd, p->kh);
+    const int64_t groups = bounds_size(bounds, p->groups);
+    const int64_t times = bounds_positive(bounds, p->oc);
+    const int64_t channels = sat_mul(groups, times);
+    bounds_refuse(bounds, p->ic != 1, "its channels are not each by itself");
+    bounds_refuse(bounds, rows > INLAY_QMANY_ROWS,
+                  "its window has too many rows");
+    bounds_refuse(bounds, p->zw || p->deep || p->wide || p->gather,
+                  "its weights are packed in no known way");
+    qpacked_images(bounds);
+    qpacked_channels(bounds, up_to_four(channels));
+    touch_box(bounds, 2, "weights", channels, sat_mul(rows, p->kw));
+}
+
 /* ---- weights of 4 or 2 bits, of which some become bytes at a time ---- */
 
 static void qnarrow_weights(Bounds *bounds)

@@ -5,6 +5,7 @@
 #include "kernels/affine_f32.h"
 #include "kernels/dense_f32.h"
 #include "kernels/dwconv_narrow.h"
+#include "kernels/dwmany_f32.h"
 #include "kernels/dwpw_f32.h"
 #include "kernels/matmul.h"
 #include "kernels/pool.h"
@@ -165,10 +166,12 @@ void bounds_deconv_narrow(Bounds *bounds)
     narrow_weights(bounds, 5, taps_of(bounds, bounds->params));
 }
 
-void bounds_dwconv(Bounds *bounds)
+/* Each channel by itself, with so many results. */
+static void touch_depthwise(Bounds *bounds, int64_t times)
 {
     const inlay_conv_params *p = bounds->params;
-    const int64_t channels = bounds_size(bounds, p->groups);
+    const int64_t groups = bounds_size(bounds, p->groups);
+    const int64_t channels = sat_mul(groups, times);
     const int64_t taps = product_of(bounds, p->kh, p->kw);
     const int64_t high = bounds_size(bounds, p->ih);
     const int64_t rows = image_rows(bounds, p->oh, high);
@@ -177,11 +180,24 @@ void bounds_dwconv(Bounds *bounds)
     bounds_axis_of(bounds, p, h);
     bounds_axis_of(bounds, p, w);
     touch_image(bounds, 0, "result", p->ow, channels);
-    touch_source(bounds, rows, p->iw, channels);
+    touch_source(bounds, rows, p->iw, groups);
     touch_box(bounds, 2, "weights", taps, channels);
     touch(bounds, 3, "bias", channels);
     touch_image(bounds, 4, "addend", p->ow, channels);
     touch_any(bounds, 2, 5);
+}
+
+void bounds_dwconv(Bounds *bounds)
+{
+    touch_depthwise(bounds, 1);
+}
+
+void bounds_dwmany(Bounds *bounds)
+{
+    const inlay_conv_params *p = bounds->params;
+    bounds_refuse(bounds, p->kh > INLAY_MANY_ROWS,
+                  "its window has too many rows");
+    touch_depthwise(bounds, bounds_positive(bounds, p->oc));
 }
 
 void bounds_dwconv_narrow(Bounds *bounds)

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "kernels/deconv_f32.h"
 #include "kernels/dwconv_narrow.h"
+#include "kernels/dwmany_f32.h"
 #include "ops/epilogue.h"
 #include "ops/families.h"
 #include "ops/pack.h"
@@ -197,6 +198,26 @@ static void lower_depthwise(Lower *lower, Node *node, const Layer *layer,
                   wide ? INLAY_DW_TILE_MOST : INLAY_DW_STRETCH);
 }
 
+/* Can several results of each channel be made together? */
+static bool can_multiply(const Lower *lower, const Recipe *weights,
+                         const inlay_conv_params *params)
+{
+    return params->kh <= INLAY_MANY_ROWS && !weights_are_narrow(lower, weights);
+}
+
+static void lower_multiplied(Lower *lower, Node *node, const Layer *layer,
+                             const Recipe *weights,
+                             const inlay_conv_params *params)
+{
+    const char *name = params->act ? "dwmany_act_f32" : "dwmany_f32";
+    const int64_t channels = i64_mul(layer->groups, layer->oc);
+    Tensor *bias = bias_tensor(lower, node, layer, 1, channels);
+    const Weights packed = pack_depthwise_weights(lower, weights);
+    Step *step = lower_step(lower, name, params);
+    finish_packed(step, layer, &packed, bias);
+    window_pixels(&layer->window, step->operand + 1, INLAY_DW_TILE_MOST);
+}
+
 static void lower_grouped(Lower *lower, Node *node, const Layer *layer,
                           const Recipe *weights,
                           const inlay_conv_params *params)
@@ -240,7 +261,8 @@ static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
     Window *window = &layer->window;
     const Recipe *weights = node->in[1]->value;
     const int64_t groups = layer->groups;
-    const bool single = window->channels == groups && layer->oc == 1;
+    const bool single = groups > 1 && window->channels == groups;
+    const bool flat = single && window->spatial < 3;
     if (window->spatial == 2) {
         const int64_t tap = window_thin(window);
         if (tap >= 0)
@@ -251,8 +273,10 @@ static void lower_conv_packed(Lower *lower, Node *node, Layer *layer)
     inlay_winograd_params winograd = { .tile = 0 };
     if (lower->for_speed && node->winograd)
         winograd = winograd_params(&params);
-    if (groups > 1 && single && window->spatial < 3)
+    if (flat && layer->oc == 1)
         lower_depthwise(lower, node, layer, weights, &params);
+    else if (flat && can_multiply(lower, weights, &params))
+        lower_multiplied(lower, node, layer, weights, &params);
     else if (winograd.tile)
         lower_winograd(lower, node, layer, weights, &winograd);
     else

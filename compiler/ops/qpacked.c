@@ -214,21 +214,38 @@ static int32_t columns_apart(const Lower *lower,
     return p.gather && inlay_qplanes_bytes(&p) <= MOST ? p.gather : 0;
 }
 
-static Step *lower_depthwise(Packing *packing)
+static Step *lower_depthwise(Packing *packing, const Folded *folded)
 {
     Lower *lower = packing->lower;
     inlay_qpacked_params *params = packing->params;
-    const Folded folded = weights_fold(packing);
     Tensor *scale = factors(packing);
-    params->deep = goes_deep(params, &folded);
+    params->deep = goes_deep(params, folded);
     if (params->deep)
         params->gather = (int32_t)i64_min(params->ow, INLAY_QDEEP_PIXELS);
     else
         params->gather = columns_apart(lower, params);
     Recipe *packed = packing_depthwise(packing);
     Step *step = begin(packing, "qdwconv_packed", "qdwconv_narrow", packed);
-    add_operands(packing, step, &folded, scale);
+    add_operands(packing, step, folded, scale);
     end(packing, step, column_bytes(params));
+    return step;
+}
+
+/* Can several results of each channel be made together? */
+static bool can_multiply(const Packing *packing, const Folded *folded)
+{
+    const inlay_qpacked_params *params = packing->params;
+    return packing->bits == 8 && !folded->zeros && !params->zw &&
+           i64_mul(params->kd, params->kh) <= INLAY_QMANY_ROWS;
+}
+
+static Step *lower_multiplied(Packing *packing, const Folded *folded)
+{
+    Tensor *scale = factors(packing);
+    packing->params->deep = 0;
+    Recipe *packed = packing_depthwise(packing);
+    Step *step = begin(packing, "qdwmany_packed", NULL, packed);
+    add_operands(packing, step, folded, scale);
     return step;
 }
 
@@ -260,17 +277,16 @@ static int kept_bits(Lower *lower, const Tensor *w)
     return 8;
 }
 
-static Step *lower_conv_packed(Packing *packing)
+static Step *lower_conv_packed(Packing *packing, const Folded *folded)
 {
     inlay_qpacked_params *params = packing->params;
-    const Folded folded = weights_fold(packing);
     params->wide = widened(packing);
     params->gather = packing_gathers(params, packing_window(params),
                                      packing->lower->for_speed);
     Tensor *scale = factors(packing);
     Recipe *packed = packing_blocks(packing);
     Step *step = begin(packing, "qconv_packed", "qconv_narrow", packed);
-    add_operands(packing, step, &folded, scale);
+    add_operands(packing, step, folded, scale);
     end(packing, step, scratch_bytes(params));
     return step;
 }
@@ -289,11 +305,16 @@ Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
     };
     weights_begin(&packing);
     set_numbers(lower, node, q, params);
-    if (params->groups <= 1 || params->ic != 1 || params->oc != 1)
-        return lower_conv_packed(&packing);
+    const Folded folded = weights_fold(&packing);
+    const bool multiplied = params->oc > 1;
+    if (params->groups <= 1 || params->ic != 1 ||
+        (multiplied && !can_multiply(&packing, &folded)))
+        return lower_conv_packed(&packing, &folded);
     /* Depthwise: all channels are one group. */
     packing.groups = 1;
-    packing.each = params->groups;
-    packing.padded = inlay_up4(params->groups);
-    return lower_depthwise(&packing);
+    packing.each = i64_mul(params->groups, params->oc);
+    packing.padded = inlay_up4(i32_checked(packing.each));
+    if (multiplied)
+        return lower_multiplied(&packing, &folded);
+    return lower_depthwise(&packing, &folded);
 }

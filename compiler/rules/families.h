@@ -16,6 +16,7 @@ extern const KernelRules rules_pool;
 extern const KernelRules rules_qconv;
 extern const KernelRules rules_qpacked;
 extern const KernelRules rules_qdwpacked;
+extern const KernelRules rules_qdwmany;
 extern const KernelRules rules_dwpw;
 
 /* pixels.c */
@@ -47,6 +48,7 @@ void tiles_affine_conv(const Step *step, TileUse *use);
 /* packed.c */
 int32_t packed_conv(const Step *step);
 int32_t packed_depthwise(const Step *step);
+int32_t packed_multiplied(const Step *step);
 
 /* pair.c: ended by { 0 } */
 extern const PairRule pairs_depthwise[];

@@ -92,6 +92,13 @@ int32_t packed_depthwise(const Step *step)
     return uses | when(p->gather < 2, INLAY_QUSE_DW_DIRECT);
 }
 
+/* Nothing of the window, nor of how weights are packed. */
+int32_t packed_multiplied(const Step *step)
+{
+    const inlay_qpacked_params *p = step->params;
+    return common_uses(step, p->groups % 4 * (p->oc % 4));
+}
+
 int32_t packed_uses(Arena *arena, const Step *step)
 {
     const KernelRules *rules = step->kernel->rules;

@@ -258,6 +258,11 @@ const KernelRules rules_qdwpacked = {
     .channels = qpacked_channels,
     .packed = packed_depthwise,
 };
+const KernelRules rules_qdwmany = {
+    .columns = qpacked_columns,
+    .cut = qpacked_cut,
+    .packed = packed_multiplied,
+};
 const KernelRules rules_qconv = {
     .columns = qconv_columns,
     .cut = qconv_cut,

@@ -17,7 +17,7 @@ import sys
 TOGETHER = {
     'tiles_f32': ['conv_f32', 'conv1d_f32', 'winograd_f32', 'affine_f32', 'deconv_f32', 'recurrent'],
     'tiles_narrow': ['conv_narrow', 'recurrent_narrow'],
-    'depthwise_f32': ['dwconv_f32', 'dwpw_f32', 'pair_narrow'],
+    'depthwise_f32': ['dwconv_f32', 'dwmany_f32', 'dwpw_f32', 'pair_narrow'],
 }
 # Many kernels with loops of their own for each type, and little work in any model: they are compiled for little of the
 # compiler's time, and functions are copied into their callers as it likes.

@@ -103,6 +103,9 @@ static inline int inlay_qdeep_lies(const inlay_qpacked_params *params)
            params->ic % INLAY_QDEPTH == 0 && params->flip == 128;
 }
 
+/* Rows of a window, the most, of a depthwise convolution with several results of a channel. */
+enum { INLAY_QMANY_ROWS = 16 };
+
 /* Of a deep depthwise convolution: channels that lie in scratch together, the most of their pixels,
  * and the most taps of a window. */
 enum {

@@ -169,15 +169,17 @@ static inline void inlay_lie(inlay_lying *l, const inlay_step *s,
 
 /* Do pixels of y lie over pixels of x, channel over channel? A window that is not transposed is one
  * of a depthwise convolution: it goes channel by channel, and reads for some pixels before it
- * writes them, so that it makes several where the plan allows for each. */
+ * writes them, so that it makes several where the plan allows for each. Several results of a
+ * channel lie over others. */
 static inline int inlay_slide_lanes(void *const *base, const inlay_step *s,
                                     const inlay_slide *w)
 {
+    const inlay_conv_params *p = (const inlay_conv_params *)s->params;
     const size_t row = s->ref[0].row;
     const uintptr_t y = (uintptr_t)inlay_at(base, s, 0);
     const uintptr_t x = (uintptr_t)inlay_at(base, s, 1);
     const uintptr_t far = y > x ? y - x : x - y;
-    if (INLAY_VL == 1 || w->transposed || s->ref[4].base >= 0)
+    if (INLAY_VL == 1 || w->transposed || s->ref[4].base >= 0 || p->oc > 1)
         return 0;
     return row == s->ref[1].row && far % row == 0;
 }

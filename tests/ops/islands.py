@@ -139,6 +139,12 @@ def channels(m):
     return IMAGE, m.q(m.node('BatchNormalization', y, *statistics_of(m, 6, [.7, 1.1]), epsilon=.1))
 
 
+def multiplied(m):
+    """Several results of each channel."""
+    y = m.q(m.node('Relu', conv_of(m, m.q('x'), 4, 12, group=4)), .06)
+    return IMAGE, m.q(conv_of(m, y, 12, 24, 5, group=12, strides=[2, 1]), .1)
+
+
 def large_biases(m):
     """More bits than a float has, quantized with a zero point of 0 and without."""
     y = 'x'
@@ -444,7 +450,7 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]

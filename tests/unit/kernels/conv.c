@@ -8,6 +8,7 @@
 #include "kernels/conv1d_f32.h"
 #include "kernels/conv_f32.h"
 #include "kernels/dwconv_f32.h"
+#include "kernels/dwmany_f32.h"
 
 /* A bare core takes fewer rounds, and nothing large. */
 #ifndef ROUNDS
@@ -122,7 +123,7 @@ static void drop(Case *t)
     free(t->want);
 }
 
-typedef enum Kind { PLAIN, DEPTHWISE, SIGNAL } Kind;
+typedef enum Kind { PLAIN, DEPTHWISE, MULTIPLIED, SIGNAL } Kind;
 
 /* Three, five or seven columns with padding at either end, which have code of their own. */
 static void adjacent_columns(inlay_conv_params *p)
@@ -144,7 +145,7 @@ static void few_channels(inlay_conv_params *p)
 
 static Case random_case(Kind kind)
 {
-    const bool depthwise = kind == DEPTHWISE;
+    const bool depthwise = kind == DEPTHWISE || kind == MULTIPLIED;
     Case t = { .n = 1 + (int)rnd(2) };
     inlay_conv_params *p = &t.p;
     p->od = dimension(&p->id, &p->kd, &p->sd, &p->dd, &p->pd, 3, 3);
@@ -152,8 +153,8 @@ static Case random_case(Kind kind)
         p->od = p->id = p->kd = p->sd = p->dd = 1;
         p->pd = 0;
     }
-    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, 4,
-                      kind == SIGNAL ? 30 : 6);
+    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph,
+                      kind == MULTIPLIED ? 7 : 4, kind == SIGNAL ? 30 : 6);
     p->ow = dimension(&p->iw, &p->kw, &p->sw, &p->dw, &p->pw, 4, 20);
     if (kind == SIGNAL || (depthwise && rnd(4) == 0)) {
         p->ow = p->iw = p->kw = p->sw = p->dw = 1;
@@ -172,6 +173,8 @@ static Case random_case(Kind kind)
                           : 1 + (int32_t)rnd(3);
     p->ic = depthwise ? 1 : 1 + (int32_t)rnd(9);
     p->oc = depthwise ? 1 : 1 + (int32_t)rnd(rnd(2) ? 150 : 20);
+    if (kind == MULTIPLIED)
+        p->oc = 2 + (int32_t)rnd(rnd(4) ? 3 : 20);
     if (!depthwise && rnd(3) == 0)
         few_channels(p);
     p->width = rnd(2) ? 4 : 16;
@@ -184,7 +187,7 @@ static Case random_case(Kind kind)
 static float *packed(const Case *t, Kind kind, float **bias)
 {
     const inlay_conv_params *p = &t->p;
-    if (kind == DEPTHWISE) { /* [kh][kw][c] */
+    if (kind == DEPTHWISE || kind == MULTIPLIED) { /* [kh][kw][c] */
         float *w = malloc((size_t)t->yc * (size_t)t->taps * sizeof *w);
         for (int c = 0; c < t->yc; c++)
             for (int k = 0; k < t->taps; k++)
@@ -214,6 +217,8 @@ static inlay_kernel *kernel_of(const Case *t, Kind kind)
         return t->p.act ? inlay_conv1d_act_f32 : inlay_conv1d_f32;
     if (kind == DEPTHWISE)
         return t->p.act ? inlay_dwconv_act_f32 : inlay_dwconv_f32;
+    if (kind == MULTIPLIED)
+        return t->p.act ? inlay_dwmany_act_f32 : inlay_dwmany_f32;
     return t->p.act ? inlay_conv_act_f32 : inlay_conv_f32;
 }
 
@@ -332,6 +337,18 @@ static void random_depthwise(void **state)
     }
 }
 
+/* Several results of each channel. */
+static void random_multiplied(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        Case t = random_case(MULTIPLIED);
+        run_case(&t, MULTIPLIED, false);
+        run_case(&t, MULTIPLIED, true);
+        drop(&t);
+    }
+}
+
 /* Rows of one pixel. */
 static void random_signals(void **state)
 {
@@ -433,10 +450,8 @@ static void check_over(const Case *t, Kind kind, size_t x, size_t y,
                                { .cap = 1, .base = 1 },
                                { .cap = 1, .base = 2 },
                                { .cap = 1, .base = INLAY_NONE } };
-    inlay_kernel *const run =
-        kind == DEPTHWISE ? inlay_dwconv_f32 : inlay_conv_f32;
-    const inlay_step s = { run, p, ref, p->oh, backward };
-    run(base, &s, 0, p->oh);
+    const inlay_step s = { kernel_of(t, kind), p, ref, p->oh, backward };
+    s.run(base, &s, 0, p->oh);
     check_close(memory + y, t->want, all_y, 5.0);
     free(memory);
     free(w);
@@ -494,13 +509,43 @@ static void groups_overlap(void **state)
     }
 }
 
+/* The same of twice as many channels. */
+static void multiplied_overlap(void **state)
+{
+    (void)state;
+    enum {
+        W = 19,
+        H = 5,
+        X = 12,
+        Y = 24,
+        APART = INLAY_DW_TILE_MOST * X,
+        MORE = H * W * (Y - X)
+    };
+    for (int backward = 0; backward < 2; backward++) {
+        Case t = { .n = 1, .p = pointwise_params(H, W, X, 1, Y / X) };
+        fill(&t);
+        t.residual = false;
+        naive(&t);
+        if (backward)
+            check_over(&t, MULTIPLIED, 0, APART, 1);
+        else
+            check_over(&t, MULTIPLIED, MORE + APART, 0, 0);
+        drop(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_geometries), cmocka_unit_test(random_depthwise),
-        cmocka_unit_test(random_signals),    cmocka_unit_test(large_weights),
-        cmocka_unit_test(diagonal_overlap),  cmocka_unit_test(signal_overlap),
+        cmocka_unit_test(random_geometries),
+        cmocka_unit_test(random_depthwise),
+        cmocka_unit_test(random_signals),
+        cmocka_unit_test(large_weights),
+        cmocka_unit_test(diagonal_overlap),
+        cmocka_unit_test(signal_overlap),
         cmocka_unit_test(groups_overlap),
+        cmocka_unit_test(multiplied_overlap),
+        cmocka_unit_test(random_multiplied),
     };
     if (vectors_are_missing())
         return 77;

@@ -29,6 +29,8 @@ static int32_t uses_of(const Net *n)
     operand[ADDEND].tensor = floats ? &some : NULL;
     operand[1].ref.pix = n->x_pix;
     const Step step = { .params = (void *)(uintptr_t)p, .operand = operand };
+    if (n->multiplied)
+        return packed_multiplied(&step);
     return n->depthwise ? packed_depthwise(&step) : packed_conv(&step);
 }
 
@@ -73,6 +75,8 @@ static inlay_kernel *kernel_of(const Net *n, const FewBits *narrow)
 {
     if (narrow)
         return n->depthwise ? inlay_qdwconv_narrow : inlay_qconv_narrow;
+    if (n->multiplied)
+        return inlay_qdwmany_packed;
     return n->depthwise ? inlay_qdwconv_packed : inlay_qconv_packed;
 }
 
@@ -198,6 +202,20 @@ static void usual_depthwise_is_exact(void **state)
 {
     (void)state;
     check_sums(ROUNDS * 2 / 5, true);
+}
+
+static void multiplied_is_exact(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS / 3; i++) {
+        Net n;
+        multiplied_net(&n);
+        if (has_code(&n)) {
+            run(&n);
+            check_all(&n);
+        }
+        free_net(&n);
+    }
 }
 
 /* ---- y over x: of each channel, a row of y lies where x's row two before it was ---- */
@@ -343,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact),
         cmocka_unit_test(usual_depthwise_is_exact),
+        cmocka_unit_test(multiplied_is_exact),
         cmocka_unit_test(sums_of_few_bits_are_exact),
         cmocka_unit_test(rows_of_few_bits_may_lie_over_others),
         cmocka_unit_test(any_count_is_unpacked),

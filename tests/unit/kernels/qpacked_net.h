@@ -6,6 +6,7 @@
 #include "images.h"
 
 #include "kernels/qdwconv_packed.h"
+#include "kernels/qdwmany_packed.h"
 
 enum { AROUND = 64, MARK = 0x5a };
 
@@ -35,7 +36,8 @@ static inline void buffer_free(Buffer *b)
 typedef struct Net {
     inlay_qpacked_params p;
     bool depthwise, w_signed, late_zero;
-    bool usual; /* depthwise as networks have it: see set_usual */
+    bool usual;      /* depthwise as networks have it: see set_usual */
+    bool multiplied; /* depthwise with several results of each channel */
     int images, channels, padded;
     int cap, x_pix, y_pix;
     int bias_step; /* of random biases */
@@ -439,6 +441,36 @@ static inline void net_of_shape(Net *n)
 static inline void random_net(Net *n, bool usual)
 {
     random_shape(n, usual);
+    net_of_shape(n);
+}
+
+/* Several results of each channel; weights have no zero points. */
+static inline void multiplied_net(Net *n)
+{
+    random_shape(n, false);
+    inlay_qpacked_params *p = &n->p;
+    n->usual = n->depthwise = n->multiplied = true;
+    if (rnd(3) == 0) { /* as networks have it */
+        p->kw = 3 + 2 * (int32_t)rnd(3);
+        p->kd = p->id = p->od = 1;
+        p->kh = rnd(2) ? p->kw : 1;
+        p->pd = 0;
+        p->ph = p->kh / 2;
+        p->pw = p->kw / 2;
+        p->sw = p->sh = 1 + (int32_t)rnd(2);
+        p->dw = p->dh = 1;
+        p->oh = (p->ih + 2 * p->ph - p->kh) / p->sh + 1;
+        p->ow = (p->iw + 2 * p->pw - p->kw) / p->sw + 1;
+    }
+    p->groups = 1 + (int32_t)rnd(64);
+    p->ic = 1;
+    p->oc = 2 + (int32_t)rnd(rnd(4) ? 3 : 20);
+    p->deep = p->wide = p->gather = 0;
+    n->channels = p->groups * p->oc;
+    n->padded = inlay_up4(n->channels);
+    n->cap = n->images * p->id * p->ih;
+    n->x_pix = p->groups + (rnd(2) ? (int)rnd(5) : 0);
+    n->y_pix = n->channels + (rnd(2) ? (int)rnd(5) : 0);
     net_of_shape(n);
 }
 
