@@ -257,6 +257,40 @@ static void draw_product(Net *n)
     }
 }
 
+/* Groups of whole fours of channels, for cores that widen the windows of two pixels. */
+static bool has_wide_groups(const Net *n)
+{
+    const inlay_qpacked_params *p = &n->p;
+    return !n->depthwise && p->groups > 1 && p->ic % 4 == 0 && p->wide > 1;
+}
+
+static bool draw_groups(Net *n)
+{
+    for (int i = 0; i < 40; i++) {
+        do
+            random_shape(n, false);
+        while (!has_wide_groups(n));
+        net_of_shape(n);
+        if (has_code(n))
+            return true;
+        free_net(n);
+    }
+    return false;
+}
+
+static void wide_groups_are_exact(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS / 10; i++) {
+        Net n;
+        if (!draw_groups(&n))
+            return;
+        run(&n);
+        check_all(&n);
+        free_net(&n);
+    }
+}
+
 /* Is the row two before the windows' first one read no more? */
 static bool may_lie_over(const inlay_qpacked_params *p)
 {
@@ -360,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact),
+        cmocka_unit_test(wide_groups_are_exact),
         cmocka_unit_test(usual_depthwise_is_exact),
         cmocka_unit_test(multiplied_is_exact),
         cmocka_unit_test(sums_of_few_bits_are_exact),
