@@ -250,8 +250,16 @@ static inline void inlay_mve_fours_of(const inlay_qtile *tile,
     of->step = 0;
 }
 
+/* gcc -O1 moves addresses out of the loop, into more registers than there are. */
+#ifdef __clang__
+#define INLAY_MVE_STAYS
+#else
+#define INLAY_MVE_STAYS __attribute__((optimize("no-move-loop-invariants")))
+#endif
+
 /* All whole fours of channels of `pairs` times two pixels, the first of which begin at `from` and
  * others `x` and `y` bytes further on. */
+INLAY_MVE_STAYS
 INLAY_APART void inlay_mve_simple_two(inlay_mve_fours *of, uint8_t *to,
                                       int32_t pairs, ptrdiff_t x, ptrdiff_t y)
 {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each kernel in a file by itself, as models with one of its kind have it, compiled and assembled for each core: compilers
 make other code of functions that have one caller. gcc for Cortex-M55 writes conversions under a condition that its assembler
-does not take.
+does not take, and assembly may need more registers than some level of optimization leaves.
 
-    alone.py --root ROOT [--cores m55] [--headers pool,quant]"""
+    alone.py --root ROOT [--cores m55] [--levels s,1] [--headers pool,quant]"""
 import argparse
 import os
 import re
@@ -24,9 +24,9 @@ def kernels(root):
         return [(header, name) for name, header in re.findall(r'^KERNEL\((\w+), \w+, "(\w+)\.h"', f.read(), re.M)]
 
 
-def assemble(core, root, work, header, name):
+def assemble(core, level, root, work, header, name):
     """What the compiler says of a kernel, or nothing."""
-    command = [core.compiler + 'gcc', '-std=gnu99', '-Os'] + core.flags + ['-I', os.path.join(root, 'runtime'), '-c', '-xc', '-', '-o', os.path.join(work, 'kernel.o')]
+    command = [core.compiler + 'gcc', '-std=gnu99', level] + core.flags + ['-I', os.path.join(root, 'runtime'), '-c', '-xc', '-', '-o', os.path.join(work, 'kernel.o')]
     done = subprocess.run(command, input=UNIT % (header, name), stderr=subprocess.PIPE, text=True)
     return done.stderr[:2000]
 
@@ -36,6 +36,7 @@ def main():
     p.add_argument('--root', required=True)
     p.add_argument('--cores', default='m55')
     p.add_argument('--headers', default='')
+    p.add_argument('--levels', default='s', help='of optimization: s,1,2')
     o = p.parse_args()
     t = tap.Tap()
     wanted = [header for header in o.headers.split(',') if header]
@@ -47,9 +48,9 @@ def main():
             continue
         with host.Work() as work:
             for header, name in kernels(o.root):
-                if not wanted or header in wanted:
-                    said = assemble(core, o.root, work, header, name)
-                    t.ok('%s %s' % (core.name, name), not said, said)
+                for level in o.levels.split(',') if not wanted or header in wanted else []:
+                    said = assemble(core, '-O' + level, o.root, work, header, name)
+                    t.ok('%s -O%s %s' % (core.name, level, name), not said, said)
     t.done()
 
 
