@@ -11,7 +11,6 @@
 #include "schedule/options.h"
 
 enum {
-    MOST_ROUNDS = 8,
     MOST_PEAKS = 6, /* that are cut one after the other */
     /* a smaller arena is one by one part in so many; and of the peak is what is so near to it */
     LEAST_SHARE = 64,
@@ -129,7 +128,7 @@ static Attempt plan_within(Chooser *chooser, const long long *limit,
 /* ---- the choice ---- */
 
 /* Channels of a bank that are tried. */
-static const int32_t sizes[] = { 64, 32, 16, 8 };
+static const int32_t sizes[] = { 32, 16, 8 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 typedef struct Choice {
@@ -183,46 +182,17 @@ static bool is_smaller(const Choice *choice, const Choice *other)
     return arena >= 0 && arena <= most - most / LEAST_SHARE;
 }
 
-/* The best on the ways of each size, on which one peak after the other is cut: the arena may be
- * larger at first. False: it does not become smaller. */
-static bool make_smaller(Chooser *chooser, Choice *choice)
-{
-    const Choice before = *choice;
-    for (int i = 0; i < SIZES; i++) {
-        Choice way = before;
-        for (int n = 0; n < MOST_PEAKS; n++) {
-            if (!cut_peak(chooser, sizes[i], &way))
-                break;
-            if (is_smaller(&way, choice))
-                *choice = way;
-        }
-    }
-    return choice->banks != before.banks;
-}
-
-/* Expansion i has other banks, where the arena stays as small; false: it does not. */
-static bool has_room(Chooser *chooser, int32_t i, int32_t channels,
-                     Choice *choice)
+/* Expansion i is not cut where the arena stays as small. */
+static void spare(Chooser *chooser, int32_t i, Choice *choice)
 {
     int32_t *list = list_of(&chooser->compile->arena, choice);
-    list[i] = channels;
-    const Choice other = choose(chooser, choice->attempt.expansions, list);
-    if (other.attempt.arena < 0 || other.attempt.arena > choice->attempt.arena)
-        return false;
-    *choice = other;
-    return true;
-}
-
-/* Expansion i has no banks, or as large ones as the arena allows. */
-static void relax(Chooser *chooser, int32_t i, Choice *choice)
-{
-    const int32_t *channels = choice->banks->channels;
-    if (!channels[i] || has_room(chooser, i, 0, choice))
+    if (!list[i])
         return;
-    for (int k = SIZES - 1; k >= 0; k--)
-        if (sizes[k] > choice->banks->channels[i] &&
-            !has_room(chooser, i, sizes[k], choice))
-            return;
+    list[i] = 0;
+    const Choice other = choose(chooser, choice->attempt.expansions, list);
+    if (other.attempt.arena >= 0 &&
+        other.attempt.arena <= choice->attempt.arena)
+        *choice = other;
 }
 
 /* Banks cost some instructions, so only the smallest arena has them; and nothing of them goes
@@ -262,16 +232,26 @@ static bool has_groups(const Graph *root)
     return false;
 }
 
-/* Those of the smallest arena, or of one that is small enough. */
+/* The best on the ways of each size, on which one peak after the other is cut: the arena may be
+ * larger at first. Where it is small enough without banks, there are none. */
 static Choice find_smallest(Chooser *chooser, int64_t enough)
 {
-    Choice choice = { &no_banks, plan_within(chooser, NULL, &no_banks) };
-    for (int round = 0; round < MOST_ROUNDS; round++)
-        if (choice.attempt.arena <= enough || !make_smaller(chooser, &choice))
-            break;
-    for (int32_t i = 0; i < choice.banks->n; i++)
-        relax(chooser, i, &choice);
-    return choice;
+    const Choice whole = { &no_banks, plan_within(chooser, NULL, &no_banks) };
+    Choice best = whole;
+    if (whole.attempt.arena <= enough)
+        return best;
+    for (int i = 0; i < SIZES; i++) {
+        Choice way = whole;
+        for (int n = 0; n < MOST_PEAKS; n++) {
+            if (!cut_peak(chooser, sizes[i], &way))
+                break;
+            if (is_smaller(&way, &best))
+                best = way;
+        }
+    }
+    for (int32_t i = 0; i < best.banks->n; i++)
+        spare(chooser, i, &best);
+    return best;
 }
 
 static const Banks *find_banks(Chooser *chooser, const long long *limit)
