@@ -3,8 +3,8 @@
  * and make few again. Where Graph.banks says so, some of those channels (a bank) go through all of
  * these before the next ones are made, each bank to its place in the result: what lies between is
  * as much smaller, and nothing is made twice. Which expansions are worth it is known to who plans
- * (pipeline/banks.c). Requires: layout done. Ensures: the same result, bit by
- * bit; the nodes of expansions are numbered. */
+ * (pipeline/banks.c). Requires: layout done. Ensures: the same result, bit by bit; the nodes of
+ * expansions are numbered. */
 #include "base/size.h"
 #include "ops/ops.h"
 #include "passes/parted.h"

@@ -232,15 +232,23 @@ static bool has_groups(const Graph *root)
     return false;
 }
 
+/* Fewer channels would leave a part of each vector idle. */
+static int32_t least_bank(const Compile *compile)
+{
+    const Family *family = family_of_target(compile->options->target);
+    return family->float_vectors ? family->float_width : sizes[SIZES - 1];
+}
+
 /* The best on the ways of each size, on which one peak after the other is cut: the arena may be
  * larger at first. Where it is small enough without banks, there are none. */
 static Choice find_smallest(Chooser *chooser, int64_t enough)
 {
     const Choice whole = { &no_banks, plan_within(chooser, NULL, &no_banks) };
+    const int32_t least = least_bank(chooser->compile);
     Choice best = whole;
     if (whole.attempt.arena <= enough)
         return best;
-    for (int i = 0; i < SIZES; i++) {
+    for (int i = 0; i < SIZES && sizes[i] >= least; i++) {
         Choice way = whole;
         for (int n = 0; n < MOST_PEAKS; n++) {
             if (!cut_peak(chooser, sizes[i], &way))
