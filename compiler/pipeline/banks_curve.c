@@ -14,29 +14,24 @@ void banks_note_curve(Compile *compile)
     again->compile.banks = &none;
     if (!recompile_run(again, true)) {
         const CurvePoints *curve = &again->compile.program->plan.curve;
-        for (size_t i = 0; i < curve->n; i++) {
-            CurvePoint point = curve->at[i];
-            point.chosen = false;
-            VEC_PUSH(&compile->arena, &compile->whole_curve, point);
-        }
+        for (size_t i = 0; i < curve->n; i++)
+            VEC_PUSH(&compile->arena, &compile->whole_curve, curve->at[i]);
     }
     recompile_close(compile, again);
 }
 
-/* Does another plan need no more, of anything? */
-static bool is_beaten(const CurvePoints *curve, const CurvePoint *point)
+/* The arena of the plan without a limit. */
+static int64_t chosen_of(const CurvePoints *curve)
 {
-    for (size_t i = 0; i < curve->n; i++) {
-        const CurvePoint *other = curve->at + i;
-        const bool same = other->arena == point->arena &&
-                          other->macs == point->macs &&
-                          other->cost == point->cost;
-        if (other != point && other->arena <= point->arena &&
-            other->macs <= point->macs && other->cost <= point->cost &&
-            (!same || other < point))
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i < curve->n; i++)
+        if (curve->at[i].chosen)
+            return curve->at[i].arena;
+    return 0;
+}
+
+static int64_t least_of(const CurvePoints *curve)
+{
+    return curve->n ? curve->at[curve->n - 1].arena : 0;
 }
 
 /* The cheapest first. */
@@ -49,20 +44,29 @@ static int by_arena(const void *a, const void *b)
     return one->arena > other->arena ? -1 : 1;
 }
 
+/* A limit takes what find_banks() (pipeline/banks.c) takes: no banks where those are of no use, and
+ * none where it holds by computing things twice. */
 void banks_join_curve(Compile *compile)
 {
+    const CurvePoints *whole = &compile->whole_curve;
     Plan *plan = &compile->program->plan;
+    const int64_t without = chosen_of(whole);
+    const int64_t with = chosen_of(&plan->curve);
     CurvePoints all = { 0 };
-    CurvePoints kept = { 0 };
-    if (!compile->whole_curve.n)
+    if (!whole->n)
         return;
-    for (size_t i = 0; i < plan->curve.n; i++)
-        VEC_PUSH(&compile->arena, &all, plan->curve.at[i]);
-    for (size_t i = 0; i < compile->whole_curve.n; i++)
-        VEC_PUSH(&compile->arena, &all, compile->whole_curve.at[i]);
-    for (size_t i = 0; i < all.n; i++)
-        if (all.at[i].chosen || !is_beaten(&all, all.at + i))
-            VEC_PUSH(&compile->arena, &kept, all.at[i]);
-    qsort(kept.at, kept.n, sizeof *kept.at, by_arena);
-    plan->curve = kept;
+    for (size_t i = 0; i < plan->curve.n; i++) {
+        const CurvePoint *point = plan->curve.at + i;
+        const bool between = point->arena >= with && point->arena < without;
+        if (between || point->arena < least_of(whole))
+            VEC_PUSH(&compile->arena, &all, *point);
+    }
+    for (size_t i = 0; i < whole->n; i++) {
+        CurvePoint point = whole->at[i];
+        point.chosen = false;
+        if (point.arena >= without || point.arena < with)
+            VEC_PUSH(&compile->arena, &all, point);
+    }
+    qsort(all.at, all.n, sizeof *all.at, by_arena);
+    plan->curve = all;
 }

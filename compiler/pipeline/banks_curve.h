@@ -8,7 +8,7 @@
 
 /* The model is planned beside, without banks: Compile.whole_curve. */
 void banks_note_curve(Compile *compile);
-/* Adds its points to the curve of the plan, and drops those of no use. */
+/* Adds its points to the curve of the plan, and drops those that no limit takes. */
 void banks_join_curve(Compile *compile);
 
 #endif
