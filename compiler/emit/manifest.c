@@ -281,19 +281,6 @@ static void put_regions(ManifestText *manifest, const Plan *plan)
                            plan->region_cost == plan->region_least));
 }
 
-static json_t *names(Arena *arena, const char *const *list, bool until_equals)
-{
-    json_t *json = manifest_made(json_array());
-    for (; list && *list; list++) {
-        const char *eq = until_equals ? strrchr(*list, '=') : NULL;
-        json_array_append_new(
-            json, manifest_made(manifest_name(
-                      arena, eq ? arena_text(arena, *list, (size_t)(eq - *list))
-                                : *list)));
-    }
-    return json;
-}
-
 /* What `inlay weights` needs to make another blob for the same code. */
 static void blob_facts(json_t *object, const Program *program,
                        const ManifestFacts *facts)
@@ -303,7 +290,8 @@ static void blob_facts(json_t *object, const Program *program,
         manifest_set(object, "blob",
                      json_integer((json_int_t)blob_size(program)));
     manifest_set(object, "code", json_integer((json_int_t)program->code_bytes));
-    manifest_set(object, "options", names(arena, facts->shaping, false));
+    manifest_set(object, "options",
+                 manifest_names(arena, facts->shaping, false));
 }
 
 static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
@@ -326,64 +314,6 @@ static json_t *weight_facts(const Program *program, const ManifestFacts *facts)
         blob_facts(object, program, facts);
     if (program->stream.asked || program->stream.coded)
         manifest_set(object, "stream", stream_facts(program));
-    return object;
-}
-
-static json_t *kept_names(Arena *arena, const Map *kept)
-{
-    json_t *json = manifest_made(json_array());
-    for (size_t i = 0; i < kept->entry.n; i++)
-        json_array_append_new(
-            json, manifest_made(manifest_name(arena, kept->entry.at[i].key)));
-    return json;
-}
-
-/* Of a constant only the name: where its file lies is the caller's. */
-static void add_lists(Arena *arena, const ManifestFacts *facts, json_t *object)
-{
-    manifest_set(object, "from", names(arena, facts->from, false));
-    manifest_set(object, "to", names(arena, facts->to, false));
-    manifest_set(object, "shape", names(arena, facts->shape, false));
-    manifest_set(object, "dim", names(arena, facts->dim, false));
-    manifest_set(object, "const", names(arena, facts->constant, true));
-    manifest_set(object, "without", names(arena, facts->without, false));
-    manifest_set(object, "io", names(arena, facts->io, false));
-    if (facts->kept && facts->kept->entry.n)
-        manifest_set(object, "kept", kept_names(arena, facts->kept));
-    if (facts->state && *facts->state)
-        manifest_set(object, "state", names(arena, facts->state, false));
-    if (facts->preprocess && *facts->preprocess)
-        manifest_set(object, "preprocess",
-                     names(arena, facts->preprocess, false));
-}
-
-/* Of each expansion (passes/banks.c) the channels of a bank; 0: all. */
-static json_t *bank_sizes(const Banks *banks)
-{
-    json_t *list = manifest_made(json_array());
-    for (int32_t i = 0; i < banks->n; i++)
-        json_array_append_new(list,
-                              manifest_made(json_integer(banks->channels[i])));
-    return list;
-}
-
-/* What the steps depend on beside the model. */
-static json_t *options(Arena *arena, const Program *program,
-                       const ManifestFacts *facts)
-{
-    json_t *object = manifest_made(json_object());
-    add_lists(arena, facts, object);
-    if (facts->stream && *facts->stream)
-        manifest_set(object, "stream", names(arena, facts->stream, false));
-    manifest_set(object, "preserve_input",
-                 json_boolean(program->plan.preserve_input));
-    manifest_set(object, "family", json_string(program->family->name));
-    manifest_set(object, "narrow", json_boolean(program->narrow));
-    if (program->winograd)
-        manifest_set(object, "winograd", json_true());
-    if (program->graph->banks.n)
-        manifest_set(object, "banks", bank_sizes(&program->graph->banks));
-    manifest_set(object, "lowered_steps", json_integer(program->lowered));
     return object;
 }
 
@@ -477,7 +407,7 @@ static void put_origin(ManifestText *manifest, const Program *program,
         manifest_key(manifest, "target", json_string(facts->target));
     if (facts->files) /* early: the next compile reads this far */
         manifest_key(manifest, "files", facts->files);
-    manifest_key(manifest, "options", options(graph->arena, program, facts));
+    manifest_key(manifest, "options", manifest_options(program, facts));
     manifest_key(manifest, "opset", json_integer(graph_opset(graph, "")));
 }
 

@@ -82,6 +82,8 @@ void manifest_symbols(json_t *object, const Program *program,
                       const Tensor *tensor);
 void manifest_lengths(ManifestText *manifest, const Program *program,
                       const ManifestFacts *facts);
+/* The key "options" (manifest_options.c). */
+json_t *manifest_options(const Program *program, const ManifestFacts *facts);
 /* The keys "states" and "stream", where there are any. */
 void manifest_kept(ManifestText *manifest, const Program *program);
 
@@ -97,6 +99,9 @@ void manifest_end(const ManifestText *manifest);
 json_t *manifest_made(json_t *json);
 void manifest_set(json_t *object, const char *key, json_t *value);
 json_t *manifest_name(Arena *arena, const char *s);
+/* A list that ends in NULL, or NULL; of each text all, or what is before the last "=". */
+json_t *manifest_names(Arena *arena, const char *const *list,
+                       bool until_equals);
 
 /* The document, with a newline at its end. `stats` becomes its last key (taken over); NULL: none.
  */
