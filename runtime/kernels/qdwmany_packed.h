@@ -14,11 +14,8 @@
 
 #include "kernels/qdwconv_packed.h"
 
-enum {
-    INLAY_QMANY_PIXELS =
-        4, /* some of their results are made before the others */
-    INLAY_QMANY_STRETCH = 16 /* the same where y lies apart from x */
-};
+/* Pixels some of whose results are made before the others; where y lies apart from x, too. */
+enum { INLAY_QMANY_PIXELS = 4, INLAY_QMANY_STRETCH = 16 };
 
 /* What the tiles of a row have in common. */
 typedef struct inlay_qmany {
@@ -54,9 +51,8 @@ INLAY_INLINE int inlay_qmany_skips(int32_t skip, const int i)
 typedef struct inlay_qmany_tile {
     inlay_qdw_tile of;
     int32_t channel, part; /* of x, and which of its results is the first one */
-    int32_t from,
-        taps;     /* of a row of the window of a pixel, those that exist */
-    int32_t skip; /* columns of a tile that lie outside */
+    int32_t from, taps;    /* of a row of a pixel's window, those that exist */
+    int32_t skip;          /* columns of a tile that lie outside */
     inlay_qdw_line line[INLAY_QMANY_ROWS]; /* at the first tap */
     int32_t sum[INLAY_QMANY_PIXELS * INLAY_QDW_LANES];
 #if INLAY_QMANY_LANES
