@@ -26,7 +26,8 @@ def kernels(root):
 
 def assemble(core, level, root, work, header, name):
     """What the compiler says of a kernel, or nothing."""
-    command = [core.compiler + 'gcc', '-std=gnu99', level] + core.flags + ['-I', os.path.join(root, 'runtime'), '-c', '-xc', '-', '-o', os.path.join(work, 'kernel.o')]
+    files = ['-I', os.path.join(root, 'runtime'), '-c', '-xc', '-', '-o', os.path.join(work, 'kernel.o')]
+    command = [core.compiler + 'gcc', '-std=gnu99', level] + core.flags + files
     done = subprocess.run(command, input=UNIT % (header, name), stderr=subprocess.PIPE, text=True)
     return done.stderr[:2000]
 

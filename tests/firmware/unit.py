@@ -19,7 +19,8 @@ ROOT = os.path.join(HERE, '..', '..')
 UNIT = os.path.join(HERE, 'unit')
 # Undefined behaviour ends the program: a trap needs no library.
 TRAPS = ['-fsanitize=undefined', '-fno-sanitize=null,object-size', '-fsanitize-undefined-trap-on-error']
-CORES = {'m0': [[]], 'm3': [[]], 'm4': [[], TRAPS, ['-Os']], 'rv32imac': [[]], 'm55': [[], TRAPS, ['-Os'], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
+CORES = {'m0': [[]], 'm3': [[]], 'm4': [[], TRAPS, ['-Os']], 'rv32imac': [[]],
+         'm55': [[], TRAPS, ['-Os'], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
 
 
 def build(core, work, source, flags, rounds):

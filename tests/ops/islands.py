@@ -128,7 +128,8 @@ def conv_clip(m):
 
 def statistics_of(m, n, factors):
     """Of a BatchNormalization that multiplies by about these factors."""
-    return [m.const(F, [n], 'f', [factors[i % len(factors)] for i in range(n)]), m.floats(n), m.floats(n), m.floats(n, low=.5, high=1.5)]
+    factor = m.const(F, [n], 'f', [factors[i % len(factors)] for i in range(n)])
+    return [factor, m.floats(n), m.floats(n), m.floats(n, low=.5, high=1.5)]
 
 
 def channels(m):

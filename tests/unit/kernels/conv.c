@@ -153,8 +153,9 @@ static Case random_case(Kind kind)
         p->od = p->id = p->kd = p->sd = p->dd = 1;
         p->pd = 0;
     }
-    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph,
-                      kind == MULTIPLIED ? 7 : 4, kind == SIGNAL ? 30 : 6);
+    const int taps = kind == MULTIPLIED ? 7 : 4;
+    const int rows = kind == SIGNAL ? 30 : 6;
+    p->oh = dimension(&p->ih, &p->kh, &p->sh, &p->dh, &p->ph, taps, rows);
     p->ow = dimension(&p->iw, &p->kw, &p->sw, &p->dw, &p->pw, 4, 20);
     if (kind == SIGNAL || (depthwise && rnd(4) == 0)) {
         p->ow = p->iw = p->kw = p->sw = p->dw = 1;

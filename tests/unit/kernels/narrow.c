@@ -361,11 +361,12 @@ static void compare(const Case *t, const Type *type, Form form,
     float *want = rnd_floats(out);
     inlay_kernel *narrow_kernel, *wide_kernel;
     kernels_of(type, form, p->act, &narrow_kernel, &wide_kernel);
-    run(t, wide_kernel, wide, bias, x, t->residual ? q : NULL, want, NULL, NULL,
-        NULL);
-    run(t, narrow_kernel, w, bias, x, t->residual ? q : NULL, got,
-        t->scaled ? how : NULL, t->scaled ? scale : NULL,
-        t->scaled ? zero : NULL);
+    const float *addend = t->residual ? q : NULL;
+    run(t, wide_kernel, wide, bias, x, addend, want, NULL, NULL, NULL);
+    if (t->scaled)
+        run(t, narrow_kernel, w, bias, x, addend, got, how, scale, zero);
+    else
+        run(t, narrow_kernel, w, bias, x, addend, got, NULL, NULL, NULL);
     const float large = largest(wide, n);
     for (size_t i = 0; i < out; i++)
         same_result(t, i, got[i], want[i], large);
