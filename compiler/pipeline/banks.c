@@ -239,8 +239,26 @@ static int32_t least_bank(const Compile *compile)
     return family->float_vectors ? family->float_width : sizes[SIZES - 1];
 }
 
-/* The best on the ways of each size, on which one peak after the other is cut: the arena may be
- * larger at first. Where it is small enough without banks, there are none. */
+/* One peak after the other is cut into banks of a size, and the best choice kept: the arena may be
+ * larger at first. False: it always is larger than `whole`, which has no banks. */
+static bool cut_peaks(Chooser *chooser, int32_t channels, const Choice *whole,
+                      Choice *best)
+{
+    Choice way = *whole;
+    bool larger = true;
+    for (int n = 0; n < MOST_PEAKS; n++) {
+        if (!cut_peak(chooser, channels, &way))
+            return n == 0 || !larger;
+        larger = larger && way.attempt.arena > whole->attempt.arena;
+        if (is_smaller(&way, best))
+            *best = way;
+    }
+    return !larger;
+}
+
+/* The best of all sizes. Smaller banks are more steps, with more between them, so that none are
+ * tried where larger ones only made the arena larger. Where it is small enough without banks, there
+ * are none. */
 static Choice find_smallest(Chooser *chooser, int64_t enough)
 {
     const Choice whole = { &no_banks, plan_within(chooser, NULL, &no_banks) };
@@ -248,15 +266,9 @@ static Choice find_smallest(Chooser *chooser, int64_t enough)
     Choice best = whole;
     if (whole.attempt.arena <= enough)
         return best;
-    for (int i = 0; i < SIZES && sizes[i] >= least; i++) {
-        Choice way = whole;
-        for (int n = 0; n < MOST_PEAKS; n++) {
-            if (!cut_peak(chooser, sizes[i], &way))
-                break;
-            if (is_smaller(&way, &best))
-                best = way;
-        }
-    }
+    for (int i = 0; i < SIZES && sizes[i] >= least; i++)
+        if (!cut_peaks(chooser, sizes[i], &whole, &best))
+            break;
     for (int32_t i = 0; i < best.banks->n; i++)
         spare(chooser, i, &best);
     return best;
