@@ -144,6 +144,16 @@ static void slice_all(Elider *elider)
             elider->any |= read_in_place(elider, i);
 }
 
+/* What nobody asks for any more; it grows with the square of concatenations of concatenations. */
+static void drop_lists(Elider *elider)
+{
+    const size_t ids = (size_t)elider->ids + 1;
+    arena_drop(elider->arena, elider->use.at,
+               elider->use.room * sizeof *elider->use.at);
+    arena_drop(elider->arena, elider->first, ids * sizeof *elider->first);
+    arena_drop(elider->arena, elider->sight, ids * sizeof *elider->sight);
+}
+
 bool elide_copies(Arena *arena, const Program *program, const uint8_t *way,
                   Steps *out)
 {
@@ -161,11 +171,12 @@ bool elide_copies(Arena *arena, const Program *program, const uint8_t *way,
     *out = (Steps){ 0 };
     for (int i = 0; i <= ids; i++)
         elider.first[i] = -1;
-    if (!take_steps(&elider))
-        return false;
-    join_all(&elider);
-    slice_all(&elider);
+    if (take_steps(&elider)) {
+        join_all(&elider);
+        slice_all(&elider);
+    }
     if (elider.any)
         put_steps(&elider, out);
+    drop_lists(&elider);
     return elider.any;
 }

@@ -119,6 +119,7 @@ void compile_to(Compile *compile, Stage last)
         stats_stage(compile, compile->next);
         stages[compile->next](compile);
         arena_give_back(&compile->store.scratch);
+        arena_give_back(&compile->arena);
     }
     progress_doing(NULL);
 }
