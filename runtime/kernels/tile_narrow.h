@@ -350,14 +350,14 @@ static inline void inlay_panel_fill(const inlay_tile *t, float *to,
     }
 }
 
-/* The tap behind the last one of a tile's window. */
+/* The tap behind the last one of a tile's window; 0: no row of it exists. */
 static inline ptrdiff_t inlay_panel_last(const inlay_waiting *w,
                                          const int steps)
 {
     const inlay_tile *t = &w->tile;
     ptrdiff_t last = w->call.tap + t->run;
     if (!t->nkh || (!steps && !t->nkd))
-        return w->call.tap;
+        return 0;
     last += (t->nkh - 1) * t->row_taps;
     if (steps)
         return last;

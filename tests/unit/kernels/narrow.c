@@ -172,6 +172,12 @@ static int32_t out_size(const Case *t, Form form, int32_t in, int32_t k,
     return (in + 2 * pad - k) / stride + 1;
 }
 
+/* Windows may lie beside the image; those of transposed convolutions have results there. */
+static int32_t random_pad(Form form, int32_t k)
+{
+    return (int32_t)rnd((uint32_t)(form == TRANSPOSED ? k : k + 2));
+}
+
 static Case random_case(Form form)
 {
     const bool alone = form == CONV && rnd(3) == 0;
@@ -183,12 +189,12 @@ static Case random_case(Form form)
     if (!product) {
         p->kh = 1 + (int32_t)rnd(4);
         p->sh = 1 + (int32_t)rnd(2);
-        p->ph = (int32_t)rnd((uint32_t)p->kh);
+        p->ph = random_pad(form, p->kh);
     }
     if (!product && form != SIGNAL) {
         p->kw = 1 + (int32_t)rnd(4);
         p->sw = 1 + (int32_t)rnd(2);
-        p->pw = (int32_t)rnd((uint32_t)p->kw);
+        p->pw = random_pad(form, p->kw);
     }
     p->ih = most(p->kh, 1) + (int32_t)rnd(form == SIGNAL ? 40 : 5);
     p->iw = form == SIGNAL ? 1 : most(p->kw, 1) + (int32_t)rnd(PIXELS);
