@@ -22,6 +22,7 @@ typedef struct Run {
     Problem *p;
     Skyline *skyline; /* the exact search of this problem: one of the two */
     PairSearch *pairs;
+    Squeaky *squeaky;  /* beside the skyline; NULL: alignments differ */
     int64_t low, high; /* no placement below low; `best` has height high */
     int64_t goal;      /* stop at or below it */
     bool capacity;     /* the goal was asked for */
@@ -33,6 +34,8 @@ typedef struct Run {
 
 static const uint64_t SLICE = 2000; /* nodes of the first tries */
 static const uint64_t CAPACITY_SLICE = 60000;
+/* Looks of squeaky.c, for each item, that take as long as a node. */
+static const uint64_t NODE_WORK = 3;
 
 static bool done(const Run *run)
 {
@@ -91,6 +94,20 @@ static void try_height(Run *run, int64_t height, uint64_t slice, bool wide)
     memcpy(run->best, run->trial, sizeof *run->best * (size_t)run->p->n);
 }
 
+/* As much work as so many nodes are, about. */
+static void try_squeaky(Run *run, uint64_t nodes)
+{
+    if (!run->squeaky || done(run))
+        return;
+    const uint64_t work = nodes * (uint64_t)run->p->n * NODE_WORK;
+    const int64_t height =
+        place_squeaky(run->squeaky, run->high, run->goal, work, run->trial);
+    if (height >= run->high)
+        return;
+    run->high = height;
+    memcpy(run->best, run->trial, sizeof *run->best * (size_t)run->p->n);
+}
+
 /* One height, by both tables of rules in turn, in growing slices: the capacity that was asked for,
  * or just below the best found. */
 static void seek_below(Run *run)
@@ -132,8 +149,10 @@ static void seek_least(Run *run)
                    run->low + gap / 8 * EIGHTH[turn % 8] +
                        gap % 8 * EIGHTH[turn % 8] / 8,
                    share * slice, (turn + turn / 8) % 2);
-        if (turn % 8 == 7)
-            slice = slice * 3 / 2;
+        if (turn % 8 != 7)
+            continue;
+        try_squeaky(run, 8 * slice);
+        slice = slice * 3 / 2;
     }
 }
 
@@ -153,6 +172,8 @@ static void open_search(Arena *arena, Run *run, uint64_t effort)
         run->skyline = place_skyline_new(arena, run->p, run->budget);
     else
         run->pairs = place_pairs_new(arena, run->p);
+    if (run->p->plain && !run->p->mixed)
+        run->squeaky = place_squeaky_new(arena, run->p);
 }
 
 static void seek(Run *run)

@@ -122,6 +122,14 @@ Skyline *place_skyline_new(Arena *arena, const Problem *problem,
 Verdict place_exact(Skyline *skyline, int64_t capacity, bool wide,
                     uint64_t budget, int64_t *offset, uint64_t *spent);
 
+/* squeaky.c: for plain problems whose alignments are all the same. A placement lower than `height`,
+ * as low as `work` (looks at items and sections, about) buys, or one within `goal`; returns its
+ * height, or `height`: none was found, and offsets stay. Calls go on where the last one ended. */
+typedef struct Squeaky Squeaky;
+Squeaky *place_squeaky_new(Arena *arena, const Problem *problem);
+int64_t place_squeaky(Squeaky *squeaky, int64_t height, int64_t goal,
+                      uint64_t work, int64_t *offset);
+
 typedef struct PairSearch PairSearch;
 PairSearch *place_pairs_new(Arena *arena, const Problem *problem);
 Verdict place_pairs(PairSearch *search, int64_t capacity, uint64_t budget,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "place/sections.h"
 
 /* ---- the trail ---- */
 
@@ -332,44 +333,6 @@ bool skyline_propagate(Skyline *skyline)
 
 /* ---- setting up ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a;
-    const int32_t y = *(const int32_t *)b;
-    if (x == y)
-        return 0;
-    return x < y ? -1 : 1;
-}
-
-static int32_t *borders(Arena *arena, const Problem *problem, int *count)
-{
-    const size_t times = 2 * (size_t)problem->n;
-    int32_t *time = NEW_ARRAY(arena, int32_t, times);
-    int n = 0;
-    for (int i = 0; i < problem->n; i++) {
-        time[n] = problem->begin[i];
-        time[n + 1] = problem->end[i];
-        n += 2;
-    }
-    if (problem->n)
-        qsort(time, times, sizeof *time, by_value);
-    n = 0;
-    for (size_t k = 0; k < times; k++) {
-        if (n && time[k] == time[n - 1])
-            continue;
-        time[n] = time[k];
-        n++;
-    }
-    *count = n;
-    return time;
-}
-
-static int index_of(const int32_t *time, int n, int32_t t)
-{
-    const int32_t *at = bsearch(&t, time, (size_t)n, sizeof t, by_value);
-    return (int)(at - time);
-}
-
 typedef struct Kin {
     int32_t first, last, item;
     int64_t size, align;
@@ -469,24 +432,6 @@ static void open_items(Skyline *skyline)
     }
 }
 
-static void list_births(Skyline *skyline)
-{
-    int32_t *birth = skyline->birth;
-    const int sections = skyline->sections;
-    for (int i = 0; i < skyline->n; i++)
-        birth[skyline->first[i] + 1]++;
-    for (int s = 0; s < sections; s++)
-        birth[s + 1] += birth[s];
-    for (int i = skyline->n - 1; i >= 0; i--) {
-        int32_t *at = birth + skyline->first[i] + 1;
-        --*at;
-        skyline->born[*at] = i;
-    }
-    for (int s = 0; s < sections; s++)
-        birth[s] = birth[s + 1];
-    birth[sections] = skyline->n;
-}
-
 static SkylineQueue new_queue(Arena *arena, int sections)
 {
     return (SkylineQueue){ .at = NEW_ARRAY(arena, int32_t, sections),
@@ -495,8 +440,6 @@ static SkylineQueue new_queue(Arena *arena, int sections)
 
 static void make_room_for_items(Skyline *skyline, Arena *arena, int n)
 {
-    skyline->first = NEW_ARRAY(arena, int32_t, n);
-    skyline->last = NEW_ARRAY(arena, int32_t, n);
     skyline->earliest = NEW_ARRAY(arena, int64_t, n);
     skyline->offset = NEW_ARRAY(arena, int64_t, n);
     skyline->placed = NEW_ARRAY(arena, bool, n);
@@ -508,13 +451,11 @@ static void make_room_for_items(Skyline *skyline, Arena *arena, int n)
     skyline->seen = NEW_ARRAY(arena, int32_t, n);
     skyline->rests = NEW_ARRAY(arena, bool, n);
     skyline->item_key = NEW_ARRAY(arena, uint64_t, n);
-    skyline->born = NEW_ARRAY(arena, int32_t, n);
 }
 
 static void make_room_for_sections(Skyline *skyline, Arena *arena, int n)
 {
     const size_t weights = (size_t)SKY_RULES * (size_t)n;
-    skyline->birth = NEW_ARRAY(arena, int32_t, n + 1);
     skyline->open = NEW_ARRAY(arena, int32_t *, n);
     skyline->open_count = NEW_ARRAY(arena, int32_t, n);
     skyline->floor = NEW_ARRAY(arena, int64_t, n);
@@ -543,25 +484,25 @@ static void make_table(Skyline *skyline, uint64_t budget)
 Skyline *place_skyline_new(Arena *a, const Problem *problem, uint64_t budget)
 {
     Skyline *skyline = NEW(a, Skyline);
-    int n_border;
-    const int32_t *border = borders(a, problem, &n_border);
+    const Sections sections = place_sections(a, problem);
     *skyline = (Skyline){
         .arena = a,
         .p = problem,
         .n = problem->n,
-        .sections = n_border ? n_border - 1 : 0,
+        .sections = sections.n,
+        .first = sections.first,
+        .last = sections.last,
+        .birth = sections.birth,
+        .born = sections.born,
     };
     make_room_for_items(skyline, a, skyline->n);
     make_room_for_sections(skyline, a, skyline->sections);
     for (int i = 0; i < skyline->n; i++) {
         const uint64_t key = skyline_mix((uint64_t)i + 12345);
-        skyline->first[i] = index_of(border, n_border, problem->begin[i]);
-        skyline->last[i] = index_of(border, n_border, problem->end[i]);
         skyline->item_key[i] = key & ~(uint64_t)1;
     }
     find_kin(skyline);
     open_items(skyline);
-    list_births(skyline);
     make_table(skyline, budget);
     return skyline;
 }

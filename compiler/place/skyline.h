@@ -47,9 +47,8 @@ struct Skyline {
     int32_t *twin; /* the previous equal item, or -1 */
     int32_t *rank; /* in which answers are tried */
 
-    /* items whose first section is s: born[birth[s]] .. born[birth[s + 1] - 1] */
-    int32_t *birth, *born;
-    int32_t **open; /* items of a section, the open ones first */
+    int32_t *birth, *born; /* see Sections */
+    int32_t **open;        /* items of a section, the open ones first */
     int32_t *open_count;
     int32_t **slot; /* open[s][slot[i][s - first[i]]] == i */
     /* top: end of the highest placed item, at most the floor */

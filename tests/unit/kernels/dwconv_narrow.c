@@ -58,12 +58,12 @@ static void random_sizes(inlay_conv_params *p, bool over)
     *p = (inlay_conv_params){ .id = 1, .od = 1, .kd = 1, .sd = 1, .dd = 1 };
     p->ic = p->oc = p->dh = p->dw = p->sh = p->sw = p->kh = 1;
     p->kw = 1 + (int32_t)rnd(8);
-    p->pw = (int32_t)rnd((uint32_t)p->kw);
+    p->pw = (int32_t)rnd((uint32_t)p->kw + 2);
     p->iw = p->kw + (int32_t)rnd(MOST_PIXELS);
     p->ih = p->oh = 1;
     if (!over) {
         p->kh = 1 + (int32_t)rnd(4);
-        p->ph = (int32_t)rnd((uint32_t)p->kh);
+        p->ph = (int32_t)rnd((uint32_t)p->kh + 2);
         p->ih = p->kh + (int32_t)rnd(4);
         p->sh = 1 + (int32_t)rnd(2);
         p->sw = 1 + (int32_t)rnd(2);

@@ -123,40 +123,83 @@ static void test_mixed(void **state)
     }
 }
 
-/* Cut a rectangle at random: it fits again. */
+/* Pieces of a rectangle that is cut at random: they fit into it again. */
+typedef struct Piece {
+    int begin, end, low, high;
+} Piece;
+
+enum { MOST_PIECES = 200 };
+
+static int cut_rectangle(Piece whole, int most, PlaceItem *item)
+{
+    Piece piece[MOST_PIECES] = { whole };
+    int n = 1;
+    for (int tries = 0; tries < 12 * most && n < most; tries++) {
+        Piece *one = piece + below(n);
+        const int wide = one->end - one->begin;
+        const int high = one->high - one->low;
+        piece[n] = *one;
+        if (below(2) && wide > 1)
+            one->end = piece[n].begin = one->begin + 1 + below(wide - 1);
+        else if (high > 1)
+            one->high = piece[n].low = one->low + 1 + below(high - 1);
+        else
+            continue;
+        n++;
+    }
+    for (int i = 0; i < n; i++)
+        item[i] = (PlaceItem){ .size = piece[i].high - piece[i].low,
+                               .begin = piece[i].begin,
+                               .end = piece[i].end };
+    return n;
+}
+
 static void test_planted(void **state)
 {
     (void)state;
     for (int k = 0; k < 60; k++) {
-        struct {
-            int begin, end, low, high;
-        } box[40] = { { 0, 4 + below(12), 0, 4 + below(30) } };
-        PlaceItem item[40];
-        int n = 1;
-        const int height = box[0].high;
-        for (int tries = 0; tries < 400 && n < 35; tries++) {
-            const int i = below(n), wide = box[i].end - box[i].begin,
-                      high = box[i].high - box[i].low;
-            box[n] = box[i];
-            if (below(2) && wide > 1)
-                box[i].end = box[n].begin = box[i].begin + 1 + below(wide - 1);
-            else if (high > 1)
-                box[i].high = box[n].low = box[i].low + 1 + below(high - 1);
-            else
-                continue;
-            n++;
-        }
-        for (int i = 0; i < n; i++)
-            item[i] = (PlaceItem){ .size = box[i].high - box[i].low,
-                                   .begin = box[i].begin,
-                                   .end = box[i].end };
+        PlaceItem item[MOST_PIECES];
+        const Piece whole = { 0, 4 + below(12), 0, 4 + below(30) };
+        const int n = cut_rectangle(whole, 35, item);
         Arena a = { 0 };
         const PlaceResult r = place(&a, item, n, NULL, 0, NULL);
-        assert_int_equal(r.height, height);
+        assert_int_equal(r.height, whole.high);
         assert_true(r.optimal &&
                     place_holds(item, n, NULL, 0, r.offset, r.height));
         arena_free(&a);
     }
+}
+
+/* Placements become lower from call to call, and none is found below the bound. */
+static void test_squeaky(void **state)
+{
+    (void)state;
+    int64_t sum = 0;
+    for (int k = 0; k < 10; k++) {
+        PlaceItem item[MOST_PIECES];
+        int64_t offset[MOST_PIECES] = { 0 };
+        const Piece whole = { 0, 60, 0, 100000 };
+        const int n = cut_rectangle(whole, MOST_PIECES, item);
+        Arena a = { 0 };
+        Problem *p = place_problem(&a, item, n, NULL, 0, PLACE_PAIRS);
+        Squeaky *squeaky = place_squeaky_new(&a, p);
+        assert_int_equal(p->unit, 1);
+        int64_t height = INT64_MAX;
+        for (int call = 0; call < 4; call++) {
+            const int64_t before = height;
+            height =
+                place_squeaky(squeaky, before, whole.high, 1000000, offset);
+            assert_true(height <= before && height >= whole.high);
+            assert_int_equal(place_height(p, offset), height);
+            assert_true(place_holds(item, n, NULL, 0, offset, height));
+        }
+        sum += height;
+        assert_int_equal(place_squeaky(squeaky, whole.high, 0, 100000, offset),
+                         whole.high);
+        assert_int_equal(place_height(p, offset), height);
+        arena_free(&a);
+    }
+    assert_true(sum < 10 * 105000);
 }
 
 /* ---- the rules one by one ---- */
@@ -333,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_above_bound),
         cmocka_unit_test(test_mixed),
         cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_squeaky),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_large),
         cmocka_unit_test(test_without_pairs),
