@@ -258,9 +258,10 @@ static void take(Graph *g, const Node *at, Tensor *old, Tensor *made)
     old->dtype = made->dtype;
     old->shape = made->shape;
     infer_same_sizes(old, made);
-    if (made->value)
+    if (made->value) {
         old->value = made->value;
-    else if (made->producer && made->producer->graph == g &&
+        old->folded = made->folded;
+    } else if (made->producer && made->producer->graph == g &&
              made->producer->version && !made->listed)
         graph_take_name(g, old, made);
     else {

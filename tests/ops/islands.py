@@ -71,18 +71,19 @@ class Island:
         attrs = {} if channel is None else {'axis': channel}
         return self.node('DequantizeLinear', self.const(kind, dims, form, values), *by, **attrs)
 
-    def few_bits(self, kind, *dims, zeros=(0,), channel=None):
+    def few_bits(self, kind, *dims, zeros=(0,), channel=None, domain=''):
         """The same of four or two bits."""
         bits = int(kind[-1])
         most = (1 << bits) - 1
         n = 1 if channel is None else dims[channel]
         sizes = [] if channel is None else [n]
-        self.opset = max(self.opset, 21 if bits == 4 else 25)
+        if not domain:
+            self.opset = max(self.opset, 21 if bits == 4 else 25)
         packed = onnx.pack_bits([self.r.randint(0, most) for _ in range(math.prod(dims))], bits)
         zero = onnx.pack_bits([zeros[i % len(zeros)] & most for i in range(n)], bits)
         names = [self.name('c'), self.const(F, sizes, 'f', [self.r.uniform(.02, .04) for _ in range(n)]), self.name('c')]
         self.weights += [onnx.make_tensor(names[0], onnx.CODES[kind], dims, packed), onnx.make_tensor(names[2], onnx.CODES[kind], sizes, zero)]
-        return self.node('DequantizeLinear', *names, **({} if channel is None else {'axis': channel}))
+        return self.node('DequantizeLinear', *names, domain=domain, **({} if channel is None else {'axis': channel}))
 
     def floats(self, *dims, low=-1.0, high=1.0):
         count = 1
@@ -378,6 +379,16 @@ def weights_of_four_bits(m):
     return IMAGE, m.q(m.node('Gemm', m.node('Reshape', y, m.ints(-1, 8)), w, m.floats(5), transB=1), .5)
 
 
+def weights_of_microsoft(m):
+    """What ONNX Runtime's quantizer writes into files of an opset that has no types of four bits, biases too."""
+    given = {'domain': 'com.microsoft'}
+    scale = m.const(F, [6], 'f', [STEP * .03] * 6)
+    bias = m.ms('DequantizeLinear', m.const(I32, [6], 'i', [m.r.randint(-900, 900) for _ in range(6)]), scale, axis=0)
+    y = m.q(m.node('Conv', m.q('x'), m.few_bits('int4', 6, 4, 3, 3, channel=0, **given), bias, pads=[1] * 4), .2)
+    y = m.node('MatMul', m.node('Transpose', y, perm=[0, 2, 3, 1]), m.few_bits('uint4', 6, 8, zeros=[7], channel=1, **given))
+    return IMAGE, m.q(m.node('Add', y, m.ms('DequantizeLinear', m.const(m.kind, [8], 'b' if m.kind == I8 else 'B', range(8)), *m.by())), .5)
+
+
 def weights_of_two_bits(m):
     """Several images; channels in odd numbers, and each by itself."""
     y = m.q(m.node('Conv', m.q('x'), m.few_bits('int2', 7, 2, 3, 2, zeros=[-1], channel=0), m.floats(7), strides=[2, 1]), .03)
@@ -451,18 +462,18 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_microsoft, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]
 
 # Weights may be narrow where the arithmetic is not.
-FLOAT = re.compile('_f32|^deconv_')
+FLOAT = re.compile('_f32|^(de)?conv')
 NO_TABLES = (conv_relu, conv_clip, conv_bounds, signs)
 # Kernels that take images as a whole, where others go row by row.
 WHOLE = {whole_pool: 'qavgpool', permuted: 'gather'}
 # Weights of few bits stay so, but where flash is the smaller worry; how many there are, and bytes that they are more then.
-FEW_BITS = {weights_of_four_bits: (5, 219), weights_of_two_bits: (3, 110), groups_of_few_bits: (1, 3402),
+FEW_BITS = {weights_of_four_bits: (5, 219), weights_of_microsoft: (2, 132), weights_of_two_bits: (3, 110), groups_of_few_bits: (1, 3402),
             panels_of_few_bits: (2, 2997), lines_of_few_bits: (2, 2697)}
 
 
