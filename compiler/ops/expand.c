@@ -262,7 +262,7 @@ static void take(Graph *g, const Node *at, Tensor *old, Tensor *made)
         old->value = made->value;
         old->folded = made->folded;
     } else if (made->producer && made->producer->graph == g &&
-             made->producer->version && !made->listed)
+               made->producer->version && !made->listed)
         graph_take_name(g, old, made);
     else {
         Node *node =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * BatchNormalization of quantized numbers, which has a factor and a shift for each channel, is a
- * depthwise convolution of one tap: QLinearConv. */
+ * depthwise convolution of one tap: QLinearConv. Rows of numbers are the pixels of one image. */
 #include <math.h>
 
 #include "ops/ops.h"
@@ -81,12 +81,17 @@ static Tensor *constant(const Build *build, DType type, const Shape *shape,
     return graph_add_constant(build->graph, NULL, value);
 }
 
-/* An image whose statistics are not its own. */
+/* Images or rows whose statistics are not their own. */
 static bool is_affine(const Node *node)
 {
     if (node->op->since < 7 || !node_int(node, "spatial", 1))
         return false;
-    return node->in[0]->shape.rank >= 3 && !batchnorm_trains(node);
+    return node->in[0]->shape.rank >= 2 && !batchnorm_trains(node);
+}
+
+static bool has_rows(const Node *node)
+{
+    return node->in[0]->shape.rank == 2;
 }
 
 /* One tap for each channel. */
@@ -94,10 +99,10 @@ static void set_weights(const Build *build, const Channels *channels,
                         Weights *weights)
 {
     const Shape each = shape_vector(channels->n);
-    Shape taps = build->node->in[0]->shape;
-    taps.dim[0] = channels->n;
-    for (int i = 1; i < taps.rank; i++)
-        taps.dim[i] = 1;
+    const int rank = build->node->in[0]->shape.rank;
+    Shape taps = { .rank = has_rows(build->node) ? 4 : rank };
+    for (int i = 0; i < taps.rank; i++)
+        taps.dim[i] = i ? 1 : channels->n;
     weights->bytes = constant(build, DT_I8, &taps, channels->weight);
     weights->scale = constant(build, DT_F32, &each, channels->scale);
 }
@@ -115,6 +120,22 @@ static bool set_operands(const Build *build, const Channels *channels,
     return product_bias(build, product, bias, channels->n);
 }
 
+/* The convolution over an image that is channels last. */
+static Tensor *convolve_rows(const Build *build, Product *product)
+{
+    Graph *graph = build->graph;
+    const Shape rows = build->node->in[0]->shape;
+    const Shape image = {
+        .rank = 4,
+        .dim = { 1, 1, rows.dim[0], rows.dim[1] },
+    };
+    product->in[X] = quanta_reshape(graph, build->end, product->in[X], image);
+    Node *made = product_conv(build, product, image);
+    node_set_int(made, "group", rows.dim[1]);
+    made->channels_last = true;
+    return quanta_reshape(graph, build->end, made->out[0], rows);
+}
+
 Tensor *build_channels(Build *build)
 {
     const Node *node = build->node;
@@ -129,6 +150,8 @@ Tensor *build_channels(Build *build)
         return NULL;
     if (!set_operands(build, &channels, &product))
         return NULL;
+    if (has_rows(node))
+        return convolve_rows(build, &product);
     Node *made = product_conv(build, &product, build->end->out[0]->shape);
     node_set_int(made, "group", channels.n);
     return made->out[0];

@@ -141,6 +141,13 @@ def channels(m):
     return IMAGE, m.q(m.node('BatchNormalization', y, *statistics_of(m, 6, [.7, 1.1]), epsilon=.1))
 
 
+def channels_of_rows(m):
+    """The same behind products, as what is trained with it leaves them."""
+    y = m.q(m.node('Gemm', m.q('x'), m.w(10, 6, channel=1), m.floats(6)))
+    y = m.q(m.node('Relu', m.node('BatchNormalization', y, *statistics_of(m, 6, [.9, -1.2, 0.0, 1.5]))))
+    return [5, 10], m.q(m.node('BatchNormalization', y, *statistics_of(m, 6, [.7, 1.1])), .04)
+
+
 def multiplied(m):
     """Several results of each channel."""
     y = m.q(m.node('Relu', conv_of(m, m.q('x'), 4, 12, group=4)), .06)
@@ -462,7 +469,7 @@ def other_types(m):
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
-CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_microsoft, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
+CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (channels_of_rows, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_microsoft, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]
