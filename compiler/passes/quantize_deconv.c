@@ -2,7 +2,10 @@
  * A transposed convolution of bytes is a convolution that makes the stride^2 pixels of a block as
  * channels, which then become pixels. With k = s m + r and blocks of s, pixel s h + r of the result
  * is the sum over m of x[h - m] w[s m + r]: the taps of each r, in reverse. A line is an
- * image of one row. */
+ * image of one row. Channels are in the order of the blocks; those of groups, which must stay
+ * together, have the pixels of their blocks side by side. */
+#include <string.h>
+
 #include "base/size.h"
 #include "ops/ops.h"
 #include "ops/window.h"
@@ -28,9 +31,15 @@ typedef struct Blocks {
     Axis row, column;
     int64_t count; /* pixels of a block */
     int64_t images;
+    int64_t groups;
     int64_t inputs; /* channels */
     int64_t outputs;
 } Blocks;
+
+static bool has_groups(const Blocks *blocks)
+{
+    return blocks->groups > 1;
+}
 
 /* Dimension `at` of the window; false: it is left too far on a side. */
 static bool set_axis(const Window *window, int at, Axis *axis)
@@ -58,12 +67,12 @@ static bool blocks_of(const Node *node, Blocks *blocks)
 {
     const Shape *w = &node->in[1]->shape;
     const Window window = window_transposed(node, w->dim + 2);
-    const int64_t groups = node_int(node, "group", 1);
-    if (window.spatial > AXES || groups != 1)
+    if (window.spatial > AXES)
         return false;
     blocks->images = window.images;
+    blocks->groups = node_int(node, "group", 1);
     blocks->inputs = w->dim[0];
-    blocks->outputs = w->dim[1];
+    blocks->outputs = i64_mul(w->dim[1], blocks->groups);
     if (!set_axis(&window, WINDOW_DIMS - 2, &blocks->row))
         return false;
     if (!set_axis(&window, WINDOW_DIMS - 1, &blocks->column))
@@ -78,14 +87,14 @@ static int64_t filled(const Axis *axis)
     return axis->taps * axis->stride - axis->kernel;
 }
 
-/* Zeros fill the blocks up: zero points must be, and there must be fewer than weights. */
+/* What stands for 0 fills the blocks up: there must be fewer of it than weights. */
 static bool may_fill(Graph *graph, const Blocks *blocks, const Weights *w)
 {
     const int64_t rows = filled(&blocks->row);
     const int64_t columns = filled(&blocks->column);
     if (rows >= blocks->row.kernel || columns >= blocks->column.kernel)
         return false;
-    if (!rows && !columns)
+    if ((!rows && !columns) || !weights_are_packed(w))
         return true;
     return quanta_is_zero(graph, w->zero);
 }
@@ -96,44 +105,74 @@ static Recipe *reversed(Store *store, const Recipe *w, int axis)
     return recipe_slice(store, w, axis, count - 1, -1, count);
 }
 
-/* w [IC][OC][rows][columns], filled up to whole blocks. */
-static Recipe *filled_weights(Store *store, const Recipe *w,
+/* Taps of zero points, one or one for each channel, behind those of w along an axis. */
+static Recipe *more_taps(Graph *graph, Recipe *w, const Tensor *zero, int axis,
+                         int64_t count)
+{
+    Store *store = graph->store;
+    const int64_t each[] = {
+        1,
+        tensor_count(zero),
+        1,
+        1,
+    };
+    int64_t dims[4];
+    if (!count || quanta_is_zero(graph, zero))
+        return recipe_pad(store, w, axis, 0, count);
+    memcpy(dims, recipe_dims(w), sizeof dims);
+    dims[axis] = count;
+    Recipe *more = recipe_reshape(store, zero->value, 4, each);
+    more = recipe_expand(store, more, 4, dims);
+    Recipe *all[] = {
+        w,
+        more,
+    };
+    return recipe_concat(store, 2, all, axis);
+}
+
+/* Weights [inputs][outputs of a group][rows][columns], filled up to whole blocks. */
+static Recipe *filled_weights(Graph *graph, const Product *product,
                               const Blocks *blocks)
 {
     const Axis *row = &blocks->row;
     const Axis *column = &blocks->column;
+    const Tensor *zero = product->in[W_ZERO];
     const int64_t given[] = {
         blocks->inputs,
-        blocks->outputs,
+        blocks->outputs / blocks->groups,
         row->kernel,
         column->kernel,
     };
-    Recipe *recipe = recipe_reshape(store, w, 4, given);
-    recipe = recipe_pad(store, recipe, 2, 0, filled(row));
-    return recipe_pad(store, recipe, 3, 0, filled(column));
+    const Recipe *w = product->in[W]->value;
+    Recipe *recipe = recipe_reshape(graph->store, w, 4, given);
+    recipe = more_taps(graph, recipe, zero, 2, filled(row));
+    return more_taps(graph, recipe, zero, 3, filled(column));
 }
 
-/* -> [block][OC][IC][taps of the convolution]. */
-static Recipe *turned_weights(Store *store, const Recipe *w,
-                              const Blocks *blocks)
+/* -> [block][outputs][inputs of a group][taps of the convolution]; of groups
+ * [outputs][block][inputs of a group][taps]. */
+static Recipe *turned_weights(Store *store, Recipe *w, const Blocks *blocks)
 {
-    static const int perm[] = { 3, 5, 1, 0, 2, 4 };
+    static const int by_block[] = { 4, 6, 0, 2, 1, 3, 5 };
+    static const int by_output[] = { 0, 2, 4, 6, 1, 3, 5 };
     const Axis *row = &blocks->row;
     const Axis *column = &blocks->column;
+    const int64_t inputs = blocks->inputs / blocks->groups;
+    const int64_t outputs = blocks->outputs / blocks->groups;
     const int64_t cut[] = {
-        blocks->inputs, blocks->outputs, row->taps,
-        row->stride,    column->taps,    column->stride,
+        blocks->groups, inputs,       outputs,        row->taps,
+        row->stride,    column->taps, column->stride,
     };
     const int64_t dims[] = {
         i64_mul(blocks->count, blocks->outputs),
-        blocks->inputs,
+        inputs,
         row->taps,
         column->taps,
     };
-    Recipe *recipe = filled_weights(store, w, blocks);
-    recipe = recipe_reshape(store, recipe, 6, cut);
-    recipe = reversed(store, recipe, 2);
-    recipe = reversed(store, recipe, 4);
+    const int *perm = has_groups(blocks) ? by_output : by_block;
+    Recipe *recipe = recipe_reshape(store, w, 7, cut);
+    recipe = reversed(store, recipe, 3);
+    recipe = reversed(store, recipe, 5);
     recipe = recipe_transpose(store, recipe, perm);
     return recipe_reshape(store, recipe, 4, dims);
 }
@@ -142,9 +181,12 @@ static Recipe *turned_weights(Store *store, const Recipe *w,
 static Tensor *for_each_pixel(Graph *graph, const Blocks *blocks, Tensor *each)
 {
     Store *store = graph->store;
-    const int64_t once[] = { 1, blocks->outputs };
-    const int64_t all[] = { blocks->count, blocks->outputs };
+    const int along = has_groups(blocks) ? 0 : 1;
     const int64_t flat = i64_mul(blocks->count, blocks->outputs);
+    int64_t once[] = { 1, 1 };
+    int64_t all[] = { blocks->count, blocks->count };
+    once[along] = blocks->outputs;
+    all[along] = blocks->outputs;
     Recipe *recipe = recipe_reshape(store, each->value, 2, once);
     recipe = recipe_expand(store, recipe, 2, all);
     recipe = recipe_reshape(store, recipe, 1, &flat);
@@ -184,17 +226,25 @@ static Tensor *convolved(const Build *build, const Blocks *blocks,
     Node *made = product_conv(build, product, shape);
     node_set_ints(made, "kernel_shape", 2, taps);
     node_set_ints(made, "pads", 4, pads);
+    node_set_int(made, "group", blocks->groups);
     return made->out[0];
 }
 
-/* [N][block][OC][made] -> [N][OC][made][block], by row and column. */
+/* [N][block][OC][made], of groups [N][OC][block][made] -> [N][OC][made][block], by row and
+ * column. */
 static Tensor *transposed(const Build *build, const Blocks *blocks, Tensor *x)
 {
-    static const int perm[] = { 0, 3, 4, 1, 5, 2 };
-    const int64_t dims[] = {
-        blocks->images,  blocks->row.stride, blocks->column.stride,
-        blocks->outputs, blocks->row.made,   blocks->column.made,
+    static const int by_block[] = { 0, 3, 4, 1, 5, 2 };
+    static const int by_output[] = { 0, 1, 4, 2, 5, 3 };
+    const bool groups = has_groups(blocks);
+    const int *perm = groups ? by_output : by_block;
+    const int row = groups ? 2 : 1;
+    int64_t dims[] = {
+        blocks->images,  blocks->outputs,  blocks->outputs,
+        blocks->outputs, blocks->row.made, blocks->column.made,
     };
+    dims[row] = blocks->row.stride;
+    dims[row + 1] = blocks->column.stride;
     Graph *graph = build->graph;
     const Shape apart = shape_of(6, dims);
     const Shape shape = shape_permuted(&apart, perm);
@@ -219,6 +269,8 @@ static Tensor *spread(const Build *build, const Blocks *blocks, Tensor *x)
     Node *made = quanta_insert(build->graph, build->end, "", "DepthToSpace", 1,
                                &x, x->dtype, shape);
     node_set_int(made, "blocksize", row->stride);
+    if (has_groups(blocks))
+        node_set_string(made, "mode", "CRD");
     return made->out[0];
 }
 
@@ -260,13 +312,23 @@ static void turn_operands(const Build *build, const Blocks *blocks,
     const int64_t columns = x->dim[x->rank - 1];
     const int64_t rows = x->rank == 4 ? x->dim[2] : 1;
     const Shape image = image_of(blocks, blocks->inputs, rows, columns);
-    Recipe *weights = turned_weights(graph->store, in[W]->value, blocks);
+    Recipe *weights = filled_weights(graph, product, blocks);
+    weights = turned_weights(graph->store, weights, blocks);
     in[X] = quanta_reshape(graph, build->end, in[X], image);
     in[W] = graph_add_constant(graph, NULL, weights);
     in[W_SCALE] = one_or_each(graph, blocks, in[W_SCALE]);
     in[W_ZERO] = one_or_each(graph, blocks, in[W_ZERO]);
     if (node_in(build->node, 2))
         *bias = for_each_pixel(graph, blocks, *bias);
+}
+
+/* Groups share scales that are stated for the outputs of one: they must all be the same. */
+static bool scales_fit(const Blocks *blocks, const Weights *w)
+{
+    if (!has_groups(blocks))
+        return true;
+    return tensor_count(w->scale) == 1 &&
+           (!w->zero || tensor_count(w->zero) == 1);
 }
 
 /* Finds factors and geometry; false: there is no such convolution. */
@@ -281,6 +343,8 @@ static bool find_blocks(const Build *build, Product *product, Blocks *blocks)
         return false;
     const int64_t weights = tensor_count(product->w.bytes);
     if (blocks->outputs < 1 || !product_fits(weights / blocks->outputs))
+        return false;
+    if (!scales_fit(blocks, &product->w))
         return false;
     return may_fill(build->graph, blocks, &product->w);
 }

@@ -56,8 +56,8 @@ class Island:
         by = [self.number(step), self.const(kind, [], 'b' if kind == I8 else 'B', [zero])]
         return self.node('DequantizeLinear', self.node('QuantizeLinear', x, *by), *by)
 
-    def w(self, *dims, channel=None, kind=I8):
-        """Weights with one scale, or one for each place of an axis."""
+    def w(self, *dims, channel=None, kind=I8, zeros=None):
+        """Weights with one scale, or one for each place of an axis; so too the zero point."""
         count = 1
         for d in dims:
             count *= d
@@ -67,7 +67,7 @@ class Island:
         scales = 1 if channel is None else dims[channel]
         sizes = [] if channel is None else [scales]
         by = [self.const(F, sizes, 'f', [self.r.uniform(.002, .004) for _ in range(scales)]),
-              self.const(kind, sizes, form, [0 if kind == I8 else 128] * scales)]
+              self.const(kind, sizes, form, [zeros[i] if zeros else 0 if kind == I8 else 128 for i in range(scales)])]
         attrs = {} if channel is None else {'axis': channel}
         return self.node('DequantizeLinear', self.const(kind, dims, form, values), *by, **attrs)
 
@@ -357,6 +357,21 @@ def deconvs(m):
     return [1, 4, 3, 4], y
 
 
+def deconv_groups(m):
+    """Channels by themselves, as what makes images larger has them; two groups; one result of each, and several."""
+    y = m.q(m.node('ConvTranspose', m.q('x'), m.w(4, 1, 4, 4), m.floats(4), kernel_shape=[4, 4], strides=[2, 2], pads=[1] * 4, group=4), .07)
+    y = m.q(m.node('Relu', m.node('ConvTranspose', y, m.w(4, 3, 2, 3, kind=U8), m.floats(6), strides=[2, 3], group=2)), .07)
+    y = m.q(m.node('ConvTranspose', y, m.w(6, 2, 3, 3), strides=[2, 2], pads=[1] * 4, output_padding=[1, 1], group=6), .07)
+    return [2, 4, 3, 4], m.q(m.node('ConvTranspose', y, m.w(12, 1, 3, 3), m.floats(2), pads=[1] * 4, group=2), .1)
+
+
+def deconv_fillers(m):
+    """Blocks that the taps do not fill, where weights that stand for 0 are others."""
+    y = m.q(deconv_of(m, m.q('x'), 4, 3, 3, 3, strides=[2, 2], kind=U8), .1)
+    y = m.q(m.node('ConvTranspose', y, m.w(3, 2, 3, 2, channel=1, zeros=[-5, 30]), strides=[2, 3]), .1)
+    return [2, 4, 3, 4], m.q(m.node('ConvTranspose', y, m.w(2, 1, 3, 3, zeros=[-9]), strides=[2, 2], group=2), .1)
+
+
 def deconv_line(m):
     y = m.q(deconv_of(m, m.q('x'), 4, 3, 5, strides=[3], pads=[2, 1]), .07)
     return [2, 4, 9], m.q(m.node('MaxPool', deconv_of(m, y, 3, 2, 4, strides=[2], auto_pad='SAME_UPPER'), kernel_shape=[2]), .07)
@@ -464,14 +479,14 @@ def rounded_weights(m):
 
 
 def other_types(m):
-    """What stays float: a ConvTranspose in groups, a pool of powers."""
-    y = m.q(m.node('ConvTranspose', m.q('x'), m.w(4, 2, 2, 2), kernel_shape=[2, 2], strides=[2, 2], group=2))
+    """What stays float: a ConvTranspose of groups whose results have scales each, a pool of powers."""
+    y = m.q(m.node('ConvTranspose', m.q('x'), m.w(4, 2, 2, 2, channel=1), kernel_shape=[2, 2], strides=[2, 2], group=2))
     return IMAGE, m.q(m.node('LpPool', y, kernel_shape=[2, 2]))
 
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (channels_of_rows, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_microsoft, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
-         (deconvs, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
+         (deconvs, ()), (deconv_groups, ()), (deconv_fillers, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]
 
 # Weights may be narrow where the arithmetic is not.
