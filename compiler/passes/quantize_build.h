@@ -38,6 +38,8 @@ BuildFn build_channels;
 BuildFn build_deconv;
 /* quantize_pool.c */
 BuildFn build_pool, build_mean, build_global_mean, build_resize;
+/* quantize_squares.c: the mean of squares, over all axes from one on */
+Tensor *build_squares(Build *build, int from);
 /* quantize_lines.c */
 BuildFn build_softmax, build_norm, build_rms_norm;
 

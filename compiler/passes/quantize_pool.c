@@ -153,16 +153,14 @@ static bool reduced_axes(Graph *graph, const Node *node, int *from, int *to)
     return true;
 }
 
-Tensor *build_mean(Build *build)
+/* The mean over axes [from, to) of a tensor of bytes. */
+static Tensor *build_byte_mean(Build *build, int from, int to)
 {
     Quantum x;
     Tensor *bytes;
     const Tensor *in = build->node->in[0];
     const Shape *s = &in->shape;
-    int from, to;
     if (!quanta_bytes(build->graph, in, &bytes, &x))
-        return NULL;
-    if (!reduced_axes(build->graph, build->node, &from, &to))
         return NULL;
     if (from == 2 && to == s->rank && s->rank <= 5)
         return build_image_mean(build, bytes, &x);
@@ -176,4 +174,15 @@ Tensor *build_mean(Build *build)
     }
     bytes = quanta_reshape(build->graph, build->q, bytes, image);
     return build_sums(build, bytes, &x);
+}
+
+Tensor *build_mean(Build *build)
+{
+    const Tensor *in = build->node->in[0];
+    int from;
+    int to;
+    if (!reduced_axes(build->graph, build->node, &from, &to))
+        return NULL;
+    Tensor *squares = to == in->shape.rank ? build_squares(build, from) : NULL;
+    return squares ? squares : build_byte_mean(build, from, to);
 }

@@ -281,6 +281,15 @@ def root_mean_squares(m):
     return [2, 3, 10], m.q(m.node('RMSNormalization', m.q('x'), m.floats(10)), .02)
 
 
+def mean_squares(m):
+    """As ONNX Runtime's quantizer leaves RMSNormalization that is spelt out."""
+    x = m.q('x')
+    y = m.q(m.node('ReduceMean', m.node('Pow', x, m.number(2)), axes=[-1]), .1)
+    y = m.q(m.node('Mul', x, m.q(m.node('Reciprocal', m.node('Sqrt', m.node('Add', y, m.number(1e-5)))), .02)))
+    z = m.q(m.node('Relu', m.node('ReduceMean', m.node('Mul', x, x), axes=[1, 2])), .1)
+    return [4, 3, 10], m.q(m.node('Add', y, z), .1)
+
+
 def linear_sizes(m):
     def resized(x, scales=(), sizes=(), **attrs):
         by = [m.const(F, [len(scales)], 'f', scales)] if scales else ['', m.ints(*sizes)]
@@ -486,7 +495,7 @@ def other_types(m):
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (channels_of_rows, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_microsoft, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
-         (deconvs, ()), (deconv_groups, ()), (deconv_fillers, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
+         (deconvs, ()), (deconv_groups, ()), (deconv_fillers, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]
 
 # Weights may be narrow where the arithmetic is not.
