@@ -276,6 +276,16 @@ static bool is_turn(const Node *node)
            (node->op->flags & OP_VIEW || node_is(node, "Transpose"));
 }
 
+/* What node makes are codes of another type from now on: no value that the model names. */
+static void make_codes(Graph *graph, Node *node, DType type)
+{
+    Tensor *old = node->out[0];
+    Tensor *codes = graph_add_tensor(graph, NULL, type, old->shape);
+    node->out[0] = codes;
+    codes->producer = node;
+    graph_replace(graph, old, codes);
+}
+
 /* What q makes is read as codes of the other sign, which its source has: views between go on with
  * those. */
 static bool keep_sign(Graph *graph, const Node *q, const Node *source,
@@ -291,7 +301,7 @@ static bool keep_sign(Graph *graph, const Node *q, const Node *source,
         !quanta_one(graph, reader, &next) || !quanta_equal(&next, made))
         return false;
     for (Node *turn = first; turn != reader; turn = only_reader(turn->out[0]))
-        turn->out[0]->dtype = source->in[0]->dtype;
+        make_codes(graph, turn, source->in[0]->dtype);
     node_set_input(first, 0, source->in[0]);
     node_set_input(reader, 1, source->in[1]);
     node_set_input(reader, 2, source->in[2]);

@@ -265,6 +265,24 @@ def per_step(t, b):
     t.ok('--per-step without a value of a step', status == 65 and 'no name is that of one' in text, text)
 
 
+def other_codes(t, b):
+    """Bytes that a pass keeps as codes of the other sign are not those that the model names."""
+    number = lambda name, code, form, v: make_tensor(name, code, [], struct.pack(form, v))
+    model = write(os.path.join(b.work, 'codes.onnx'), make_model(
+        [make_node('QuantizeLinear', ['x', 's', 'low'], ['a']), make_node('DequantizeLinear', ['a', 's', 'low'], ['b']),
+         make_node('QuantizeLinear', ['b', 's', 'zero'], ['c']), make_node('Reshape', ['c', 'dims'], ['d']),
+         make_node('DequantizeLinear', ['d', 's', 'zero'], ['e']), make_node('Sin', ['e'], ['y'])],
+        [make_value('x', 1, [4])], [make_value('y', 1, [2, 2])],
+        [number('s', 1, '<f', .5), number('low', 3, 'b', -128), number('zero', 2, 'B', 0), make_tensor('dims', 7, [2], struct.pack('<2q', 2, 2))]))
+    x = [1, 2.5, 4, 100]
+    codes = [int(2 * v) for v in x]
+    values = npz({'x': npy('float32', [4], x), 'c': npy('uint8', [4], codes), 'd': npy('uint8', [2, 2], codes),
+                  'y': npy('float32', [2, 2], [math.sin(v) for v in x])})
+    path = write(os.path.join(b.work, 'codes.npz'), values)
+    status, text = host.run([b.inlay, 'run', model, '-i', path, '--per-step', '--expect', path])
+    t.ok('--per-step with codes of the other sign', status == 0 and 'all right' in text, text)
+
+
 def words(t, b):
     """Words in and out in each format."""
     given, out = ['one', 'a "b", c', 'äöü€\U0001f600', ''], os.path.join(b.work, 'words')
@@ -324,6 +342,7 @@ def main():
         several(t, b)
         best(t, b)
         per_step(t, b)
+        other_codes(t, b)
         words(t, b)
         sets(t, b, o.models)
     t.done()
