@@ -119,6 +119,9 @@ def embeddings(m, r):
     at = A([2], [3, 1])
     ms(m, 'GatherBlockQuantized', [m.const(packed, 'uint8'), m.feed(at, 'int64'), m.const(scale), m.const(zero, 'uint8')],
        build([2, 16], lambda i, j: (table[at.v[i], j] - (zero.v[at.v[i]])) * scale.v[at.v[i]]), bits=4, block_size=16, gather_axis=0, quantize_axis=1)
+    table, scale, spots = r.ints(3, 40, high=255), A([3, 3], [.5, .25, 2, 1, .125, 4, .75, 1.5, .0625]), A([4], [39, 3, 16, 15])
+    ms(m, 'GatherBlockQuantized', [m.const(table, 'uint8'), m.feed(spots, 'int64'), m.const(scale)],
+       build([3, 4], lambda i, j: (table[i, spots.v[j]] - 128) * scale[i, spots.v[j] // 16]), bits=8, block_size=16, gather_axis=1, quantize_axis=1)
 
 
 def attention(m, r):

@@ -261,9 +261,8 @@ static void check_blocks(const Node *node, const Blocks *blocks)
     if (node_type(node) == DT_U8 && !known)
         fail_node(node, STATUS_MALFORMED, NULL, "has %lld bits",
                   (long long)bits);
-    if (blocks->rows == blocks->along || !blocks->size)
-        fail_node(node, STATUS_UNSUPPORTED, NULL,
-                  "gathers along the axis of its blocks, or has none");
+    if (!blocks->size)
+        fail_node(node, STATUS_UNSUPPORTED, NULL, "has no blocks");
     const bool constant = node->in[0]->value && (!zero || zero->value);
     if (blocks->per > 1 && !constant)
         fail_node(node, STATUS_UNSUPPORTED, "make the table a constant",
@@ -324,28 +323,49 @@ static Tensor *block_middles(const Node *node, const Blocks *blocks,
     return graph_add_constant(graph, NULL, value);
 }
 
-/* Rows are gathered with their scales and zero points, then brought to numbers. Bytes may hold 2 or
- * 4 bits each number. */
-void expand_gather_block_quantized(Node *node)
+/* Along the axis of the blocks a row has numbers of many: all are brought to numbers first. */
+static Tensor *gathered_numbers(const Node *node, const Blocks *blocks,
+                                Tensor *table, Tensor *zero)
 {
-    const int rank = infer_shape(node, 0)->rank;
-    const Blocks blocks = blocks_of(node);
-    const int gathers = blocks.rows; /* along that axis */
+    Tensor *scale = node->in[2];
+    if (!zero)
+        zero = block_middles(node, blocks, infer_shape(node, 2));
+    Tensor *all =
+        dequantized(node, table, scale, zero, blocks->along, blocks->size);
+    return expand_gather(node, all, node->in[1], blocks->rows);
+}
+
+/* Rows are gathered with their scales and zero points, then brought to numbers. */
+static Tensor *gathered_blocks(const Node *node, const Blocks *blocks,
+                               Tensor *table, Tensor *zero)
+{
+    const int gathers = blocks->rows; /* along that axis */
     Tensor *index = node->in[1];
-    Tensor *table = node->in[0];
-    if (blocks.per > 1)
-        table = unpacked(node, table, blocks.type, blocks.per);
-    Tensor *zero = block_zeros(node, &blocks);
     Tensor *rows = expand_gather(node, table, index, gathers);
     Tensor *scale = expand_gather(node, node->in[2], index, gathers);
     if (zero)
         zero = expand_gather(node, zero, index, gathers);
     else
-        zero = block_middles(node, &blocks, &scale->shape);
-    int along = blocks.along;
+        zero = block_middles(node, blocks, &scale->shape);
+    int along = blocks->along;
     if (along > gathers)
-        along += rows->shape.rank - rank;
-    Tensor *y = dequantized(node, rows, scale, zero, along, blocks.size);
+        along += rows->shape.rank - table->shape.rank;
+    return dequantized(node, rows, scale, zero, along, blocks->size);
+}
+
+/* Bytes may hold 2 or 4 bits each number. */
+void expand_gather_block_quantized(Node *node)
+{
+    const Blocks blocks = blocks_of(node);
+    Tensor *table = node->in[0];
+    if (blocks.per > 1)
+        table = unpacked(node, table, blocks.type, blocks.per);
+    Tensor *zero = block_zeros(node, &blocks);
+    Tensor *y;
+    if (blocks.rows == blocks.along)
+        y = gathered_numbers(node, &blocks, table, zero);
+    else
+        y = gathered_blocks(node, &blocks, table, zero);
     expand_finish_one(node, y);
 }
 
