@@ -180,6 +180,9 @@ def quantized(m, r):
     operands = [m.feed(a, 'uint8'), sc(sa), zp(za), m.feed(b, 'uint8'), sc(sb), zp(zb), sc(sy), zp(zy)]
     u8 = lambda x: ('uint8', to_bytes(x, sy, zy))
     ms(m, 'QLinearAdd', operands, u8(add(fa, fb)))
+    ties, half = build([4, 64], lambda i, j: 64 * i + j), 0.003921568859368563  # the middle between two codes, as of erf(x) + 1
+    ms(m, 'QLinearAdd', [m.feed(ties, 'uint8'), sc(2 * half), zp(128), m.const(A([1], [255]), 'uint8'), sc(half), zp(0), sc(2 * half), zp(0)],
+       ('uint8', ties.map(lambda v: round(v - 0.5))))
     ms(m, 'QLinearMul', operands, u8(mul(fa, fb)))
     one = operands[:3] + operands[6:]
     ms(m, 'QLinearSigmoid', operands[:3] + [sc(0.0078125), zp(2)], ('uint8', to_bytes(fa.map(sigmoid), 0.0078125, 2)))

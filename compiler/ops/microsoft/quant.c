@@ -62,9 +62,30 @@ static void expand_quantized_binary(Node *node, const char *op)
     finish_quantized(node, y, 6);
 }
 
+/* Operand i, whose scale is a constant, in steps of `by`. */
+static Tensor *in_steps(const Node *node, int i, Tensor *by)
+{
+    Tensor *const *in = node->in + i;
+    Tensor *zero = node_in(node, i + 2);
+    Tensor *ratio = expand_binary(node, "Div", in[1], by);
+    infer_shape(node, i);
+    return expand_op(node, "DequantizeLinear", in[0], ratio, zero);
+}
+
+/* ONNX Runtime adds in steps of the result: where one of the scales is half of that, as for
+ * erf(x) + 1, the middle between two codes is exact. */
 void expand_qlinear_add(Node *node)
 {
-    expand_quantized_binary(node, "Add");
+    Tensor *by = node->in[6];
+    if (!node->in[1]->value || !node->in[4]->value || !by->value) {
+        expand_quantized_binary(node, "Add");
+        return;
+    }
+    Tensor *a = in_steps(node, 0, by);
+    Tensor *b = in_steps(node, 3, by);
+    Tensor *one = expand_number(node, 1.0, by->dtype);
+    Tensor *y = expand_binary(node, "Add", a, b);
+    finish_with(node, y, one, node_in(node, 7), node_type(node));
 }
 
 void expand_qlinear_mul(Node *node)
