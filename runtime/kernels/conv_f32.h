@@ -142,6 +142,7 @@ static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t,
         if (t->backward)
             tile = tiles - 1 - tile;
         c = row->left + inlay_tile_cut(inside, tiles, tile, &pixels);
+        t->line = inside;
         call = inlay_conv_call(p, t, row, c);
         call.pixels = pixels;
         t->make(t, &call);
@@ -186,6 +187,7 @@ static inline void inlay_conv_channels(void *const *base, const inlay_step *s,
     t->skip = 0;
     t->narrow = NULL;
     t->apart = 0;
+    t->line = 0;
     t->bias = (const float *)inlay_at(base, s, 3);
     t->channels = p->oc;
     t->begin = 0;
@@ -436,6 +438,8 @@ INLAY_APART int inlay_conv_by(void *const *base, const inlay_step *s,
     int32_t strip = p->oc;
     form.apart = (many || large || p->groups > 1) &&
                  inlay_conv_apart(base, s, t, r0, r1);
+    if (INLAY_VL > 1 && !t->narrow)
+        t->apart = form.apart;
     form.joins = many && form.apart && inlay_conv_joins(p, s);
     form.left = inlay_inside(p->sw, p->pw, extent, p->iw, p->ow, &form.right);
     if (form.apart && large)

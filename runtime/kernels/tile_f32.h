@@ -50,6 +50,7 @@ struct inlay_tile {
     float lo, hi;
     inlay_tile_run *make; /* the way the window is walked */
     int32_t apart;        /* y overlaps nothing that other tiles need */
+    int32_t line; /* pixels that the tile and others beside it are cut from */
     const struct inlay_stored *narrow; /* tile_narrow.h: instead of weights */
 #ifdef INLAY_ROW_SLOTS
     /* of the rows of x, in units of so many floats; NULL: a ring */
@@ -211,6 +212,12 @@ INLAY_INLINE int inlay_is_pair(const inlay_shape shape)
 #define INLAY_TILE_CUT(line) (INLAY_TILE_LESS(line) | INLAY_TILE_MORE(line))
 #define INLAY_TILE_IF(what, line) | ((what) ? INLAY_TILE_CUT(line) : 0)
 
+/* Is a line that is walked by rows so long that pairs of tiles of 32 channels are faster than tiles
+ * of 64? A pair takes as many registers, and a weight serves twice the pixels. Where few pixels
+ * follow, weights come from far away: from four places at once they come faster. */
+#define INLAY_TILE_IS_LONG(line) \
+    (INLAY_WALK == INLAY_WALK_ROWS && (line) > 3 * INLAY_TILE_P)
+
 /* Channels that are left behind the groups of 64, of 32, and so on: inlay_tile_group(). */
 #define INLAY_TILE_64(c) ((c) - ((c) + 3) / 64 * 64)
 #define INLAY_TILE_32(c) (INLAY_TILE_64(c) - (INLAY_TILE_64(c) >= 29 ? 32 : 0))
@@ -220,8 +227,11 @@ INLAY_INLINE int inlay_is_pair(const inlay_shape shape)
 /* The tiles of a line in each size of group. Pixels by themselves have code in any case. */
 #define INLAY_TILE_BITS (INLAY_TILE_SOME ? 0 : (2 << INLAY_TILE_P) - 1)
 #define INLAY_TILE_ONE (INLAY_TILE_SOME ? 2 : (2 << INLAY_TILE_P) - 1)
-#define INLAY_TILE_IN_64(c, line) INLAY_TILE_IF((c) >= 61, line)
-#define INLAY_TILE_IN_32(c, line) INLAY_TILE_IF(INLAY_TILE_64(c) >= 29, line)
+#define INLAY_TILE_IN_64(c, line) \
+    INLAY_TILE_IF((c) >= 61 && !INLAY_TILE_IS_LONG(line), line)
+#define INLAY_TILE_IN_32(c, line) \
+    INLAY_TILE_IF(INLAY_TILE_64(c) >= 29, line) \
+    INLAY_TILE_IF((c) >= 61 && INLAY_TILE_IS_LONG(line), line)
 #define INLAY_TILE_IN_8(c, line) INLAY_TILE_IF(INLAY_TILE_16(c) > 4, line)
 #if INLAY_VL == 16
 #define INLAY_TILE_IN_16(c, line) INLAY_TILE_IF(INLAY_TILE_32(c) > 12, line)
@@ -394,13 +404,27 @@ INLAY_INLINE void inlay_tile_place(const inlay_tile *t, const inlay_tiles *all,
     some->q = all->q ? all->q + pixel * t->qs : NULL;
 }
 
-/* May one call make several tiles? */
+/* May one call make several tiles? Those that may lie over others' x: where they are one group of
+ * channels. */
 INLAY_INLINE int inlay_tile_joins(const inlay_tile *t)
 {
     const int32_t channels = t->end - t->begin;
     if (t->apart || inlay_tile_blocks(t))
         return 1;
-    return INLAY_VL > 1 && channels <= inlay_tile_group(t, t->begin);
+    return INLAY_VL > 1 && channels <= 32 &&
+           channels <= inlay_tile_group(t, t->begin);
+}
+
+/* Tiles of a call where all of a line might be one: so many do with the weights of a group of
+ * channels, and what they read and write is still in the cache for the next group. */
+enum { INLAY_TILE_BLOCK = 8 };
+
+/* Of `left` tiles of one size those that are made by one call. */
+INLAY_INLINE int32_t inlay_tile_block(const inlay_tile *t, int32_t left)
+{
+    if (!inlay_tile_joins(t))
+        return 1;
+    return t->apart && left > INLAY_TILE_BLOCK ? INLAY_TILE_BLOCK : left;
 }
 
 /* n pixels in tiles as equal as can be, from the first to the last, or mirrored (t->backward);
@@ -412,10 +436,10 @@ INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
     const int32_t tiles = INLAY_TILE_COUNT(n);
     const int32_t small = n / (tiles ? tiles : 1);
     const int32_t more = n - small * tiles;
-    const int joins = inlay_tile_joins(t);
     inlay_tiles some = *all;
     int32_t pixel = t->backward ? n : 0;
     int32_t i;
+    t->line = n;
     if (n == 1) {
         some.pixels = 1;
         some.count = 1;
@@ -423,11 +447,10 @@ INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
         return;
     }
     for (i = 0; i < tiles; i += some.count) {
-        const int32_t large = t->backward ? i >= tiles - more : i < more;
+        const int32_t first = t->backward ? tiles - more : more;
+        const int32_t large = t->backward ? i >= first : i < first;
         some.pixels = small + large;
-        some.count = large ? more : tiles - more;
-        if (!joins)
-            some.count = 1;
+        some.count = inlay_tile_block(t, (i < first ? first : tiles) - i);
         if (t->backward)
             pixel -= some.pixels;
         inlay_tile_place(t, all, pixel, &some);

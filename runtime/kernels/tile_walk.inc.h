@@ -200,6 +200,16 @@ static inline void INLAY_R(sized)(const inlay_tile *t, const inlay_tiles *call,
         INLAY_R(singly)(t, call, g, n);
 }
 
+/* Channels of the group that begins at `channel`: in tiles of a long line 32 in place of 64. */
+static inline int32_t
+INLAY_R(channels)(const inlay_tile *t, const inlay_tiles *call, int32_t channel)
+{
+    const int32_t n = inlay_tile_group(t, channel);
+    const int is_long = INLAY_TILE_IS_LONG(t->line);
+    const int half = is_long ? INLAY_R(uses_32) : ~INLAY_R(uses_64);
+    return n == 64 && half >> call->pixels & 1 ? 32 : n;
+}
+
 /* Channels [t->begin, t->end) of some tiles, group by group. */
 INLAY_APART void INLAY_R(run)(inlay_tile *t, const inlay_tiles *call)
 {
@@ -214,7 +224,7 @@ INLAY_APART void INLAY_R(run)(inlay_tile *t, const inlay_tiles *call)
     for (channel = t->begin; channel < t->end; channel += n) {
         const int32_t left = t->channels - channel;
         inlay_group g;
-        n = inlay_tile_group(t, channel);
+        n = INLAY_R(channels)(t, call, channel);
         INLAY_R(weights)(t, call, &g, channel, n);
         g.bias = t->bias + channel;
         g.y = call->y + channel;
