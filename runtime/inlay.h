@@ -179,7 +179,7 @@ static inline void *inlay_row(void *const *base, const inlay_step *s, int i,
 #if defined __clang__
 #define INLAY_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined __GNUC__ && __GNUC__ >= 8
-#define INLAY_UNROLL _Pragma("GCC unroll 16")
+#define INLAY_UNROLL _Pragma("GCC unroll 20")
 #else
 #define INLAY_UNROLL
 #endif

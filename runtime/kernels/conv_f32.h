@@ -142,7 +142,7 @@ static inline void inlay_conv_piece(const inlay_conv_params *p, inlay_tile *t,
         if (t->backward)
             tile = tiles - 1 - tile;
         c = row->left + inlay_tile_cut(inside, tiles, tile, &pixels);
-        t->line = inside;
+        inlay_tile_line(t, inside);
         call = inlay_conv_call(p, t, row, c);
         call.pixels = pixels;
         t->make(t, &call);
@@ -187,7 +187,7 @@ static inline void inlay_conv_channels(void *const *base, const inlay_step *s,
     t->skip = 0;
     t->narrow = NULL;
     t->apart = 0;
-    t->line = 0;
+    inlay_tile_line(t, 0);
     t->bias = (const float *)inlay_at(base, s, 3);
     t->channels = p->oc;
     t->begin = 0;

@@ -104,7 +104,7 @@ static inline void inlay_im2col_pixels(const inlay_conv_params *p,
 {
     const int32_t tiles = INLAY_TILE_COUNT(row->pixels);
     int32_t i, k;
-    t->line = row->pixels;
+    inlay_tile_line(t, row->pixels);
     for (i = 0; i < tiles; i++) {
         const int32_t tile = t->backward ? tiles - 1 - i : i;
         int32_t pixels;

@@ -28,6 +28,10 @@ enum { INLAY_DW_APART = 0 };
 /* Windows of 5 and 7 columns have code of their own where there are vectors. */
 #define INLAY_DW_WIDE (INLAY_VL > 1)
 
+/* inlay_dw_tile.skip: columns outside of x at the left end; from bit 4 on, at the right end. Of
+ * three columns one may lie outside: bits 0 and 1 say so. */
+enum { INLAY_DW_RIGHT = 4 };
+
 /* A row's constants: the rows of the window that exist, and distances in floats. */
 typedef struct inlay_dw {
     const float *x;
@@ -253,42 +257,58 @@ static inline int inlay_dw_is_three(const inlay_conv_params *p)
     return p->kw == 3 && p->dw == 1 && p->sw <= 2;
 }
 
-/* Do tiles of a window of three columns cover the whole row, with at most one column missing at
- * either end? */
-static inline int inlay_dw_covers(const inlay_conv_params *p)
+/* A window of five or seven columns that has code of its own. */
+static inline int inlay_dw_is_wide(const inlay_conv_params *p)
 {
-    const int32_t end = (p->ow - 1) * p->sw - p->pw + 3;
-    return inlay_dw_is_three(p) && p->pw <= 1 && p->ow >= INLAY_DW_TILE_MOST &&
-           end <= p->iw + 1;
+    const int five = p->kw == 5 && p->sw <= 2;
+    return INLAY_DW_WIDE && p->dw == 1 && (five || (p->kw == 7 && p->sw == 1));
 }
 
-/* Which of the columns at the ends of a tile lie outside: bit 0 the first, bit 1 the last. */
+/* Do tiles of such a window, or one of three columns, cover the whole row, with at most half of a
+ * window missing at either end? */
+static inline int inlay_dw_covers(const inlay_conv_params *p)
+{
+    const int32_t kw = INLAY_DW_WIDE ? p->kw : 3;
+    const int32_t end = (p->ow - 1) * p->sw - p->pw + kw;
+    const int own = INLAY_DW_WIDE ? inlay_dw_is_three(p) || inlay_dw_is_wide(p)
+                                  : inlay_dw_is_three(p);
+    return own && p->pw <= kw / 2 && p->ow >= INLAY_DW_TILE_MOST &&
+           end <= p->iw + kw / 2;
+}
+
+/* The columns at the ends of a tile that lie outside, as inlay_dw_tile.skip has them. */
 static inline int32_t inlay_dw_outside(const inlay_conv_params *p,
                                        int32_t first)
 {
-    const int32_t end = first + 3 * p->sw + 3;
-    return (first < 0 ? 1 : 0) | (end > p->iw ? 2 : 0);
+    const int32_t kw = INLAY_DW_WIDE ? p->kw : 3;
+    const int32_t end = first + (INLAY_DW_TILE_MOST - 1) * p->sw + kw;
+    if (kw == 3)
+        return (first < 0 ? 1 : 0) | (end > p->iw ? 2 : 0);
+    return (first < 0 ? -first : 0) |
+           (end > p->iw ? (end - p->iw) << INLAY_DW_RIGHT : 0);
 }
 
-/* Tiles of a window that is not three adjacent columns. */
+/* Tiles of a window that is not three adjacent columns; `last`: the first column of the last. */
 INLAY_INLINE void inlay_dw_others(const inlay_conv_params *p, const inlay_dw *t,
-                                  const inlay_dw_tile *tiles)
+                                  inlay_dw_tile *tiles, int32_t first,
+                                  int32_t last)
 {
 #if INLAY_DW_WIDE
-    if (p->dw == 1 && p->kw == 5 && p->sw == 1) {
-        inlay_dw_five_1(t, tiles);
-        return;
-    }
-    if (p->dw == 1 && p->kw == 5 && p->sw == 2) {
-        inlay_dw_five_2(t, tiles);
-        return;
-    }
-    if (p->dw == 1 && p->kw == 7 && p->sw == 1) {
-        inlay_dw_seven_1(t, tiles);
+    if (inlay_dw_is_wide(p)) {
+        tiles->skip = inlay_dw_outside(p, first);
+        tiles->end = inlay_dw_outside(p, last);
+        if (p->kw == 7)
+            inlay_dw_seven_1(t, tiles);
+        else if (p->sw == 2)
+            inlay_dw_five_2(t, tiles);
+        else
+            inlay_dw_five_1(t, tiles);
         return;
     }
 #else
     (void)p;
+    (void)first;
+    (void)last;
 #endif
     inlay_dw_any(t, tiles);
 }
@@ -303,7 +323,7 @@ static inline void inlay_dw_fours(const inlay_conv_params *p, const inlay_dw *t,
     tile.tiles = tiles;
     tile.pixels = pixels;
     if (!inlay_dw_is_three(p)) {
-        inlay_dw_others(p, t, &tile);
+        inlay_dw_others(p, t, &tile, first, last);
         return;
     }
     tile.skip = inlay_dw_outside(p, first);

@@ -90,12 +90,22 @@ INLAY_INLINE void INLAY_W(dw_wide_column)(INLAY_FLOATS *sum, const float *from,
     }
 }
 
-/* A row of a window of 5 or 7 columns, all of which exist. */
+/* Does column i of `columns` lie outside of x? At either end half of a window may. */
+INLAY_INLINE int INLAY_W(dw_is_outside)(const int i, const int columns,
+                                        const int taps, int32_t skip)
+{
+    if (i < taps / 2)
+        return i < (skip & ((1 << INLAY_DW_RIGHT) - 1));
+    return i >= columns - taps / 2 && i >= columns - (skip >> INLAY_DW_RIGHT);
+}
+
+/* A row of a window of 5 or 7 columns. */
 INLAY_INLINE void INLAY_W(dw_wide)(const inlay_dw *t, INLAY_FLOATS *sum,
-                                   const float *x, const float *w,
+                                   const float *x, const float *w, int32_t skip,
                                    const int taps, const int stride,
                                    const int pixels)
 {
+    const int columns = (pixels - 1) * stride + taps;
     INLAY_FLOATS weight[7];
     int i;
     INLAY_UNROLL
@@ -104,9 +114,11 @@ INLAY_INLINE void INLAY_W(dw_wide)(const inlay_dw *t, INLAY_FLOATS *sum,
         INLAY_KEEP(weight[i]);
     }
     INLAY_UNROLL
-    for (i = 0; i < (pixels - 1) * stride + taps; i++)
-        INLAY_W(dw_wide_column)
-    (sum, x + i * t->tap, weight, i, taps, stride, pixels);
+    for (i = 0; i < columns; i++) {
+        if (!INLAY_W(dw_is_outside)(i, columns, taps, skip))
+            INLAY_W(dw_wide_column)
+        (sum, x + i * t->tap, weight, i, taps, stride, pixels);
+    }
 }
 #endif
 
@@ -138,11 +150,11 @@ INLAY_INLINE void INLAY_W(dw_row)(const inlay_dw *t, INLAY_FLOATS *sum,
         INLAY_W(dw_three)(t, sum, x, w, skip, 2, pixels);
 #if INLAY_DW_WIDE
     else if (form == INLAY_DW_FIVE_1)
-        INLAY_W(dw_wide)(t, sum, x, w, 5, 1, pixels);
+        INLAY_W(dw_wide)(t, sum, x, w, skip, 5, 1, pixels);
     else if (form == INLAY_DW_FIVE_2)
-        INLAY_W(dw_wide)(t, sum, x, w, 5, 2, pixels);
+        INLAY_W(dw_wide)(t, sum, x, w, skip, 5, 2, pixels);
     else if (form == INLAY_DW_SEVEN_1)
-        INLAY_W(dw_wide)(t, sum, x, w, 7, 1, pixels);
+        INLAY_W(dw_wide)(t, sum, x, w, skip, 7, 1, pixels);
 #endif
     else if (form == INLAY_DW_ANY)
         INLAY_W(dw_taps)(t, sum, x, w, t->kw, pixels);

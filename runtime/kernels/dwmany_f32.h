@@ -386,7 +386,8 @@ static inline void inlay_many_setup(const inlay_conv_params *p,
     t->ys = s->ref[0].pix;
     t->qs = s->ref[4].pix;
     m->times = p->oc;
-    m->near = p->sw == 1 && inlay_dw_covers(p);
+    m->near =
+        p->sw == 1 && (!INLAY_DW_WIDE || p->kw == 3) && inlay_dw_covers(p);
     if (!m->near)
         t->left = inlay_inside(p->sw, p->pw, (p->kw - 1) * p->dw + 1, p->iw,
                                p->ow, &t->right);

@@ -50,14 +50,27 @@ struct inlay_tile {
     float lo, hi;
     inlay_tile_run *make; /* the way the window is walked */
     int32_t apart;        /* y overlaps nothing that other tiles need */
-    int32_t line; /* pixels that the tile and others beside it are cut from */
     const struct inlay_stored *narrow; /* tile_narrow.h: instead of weights */
 #ifdef INLAY_ROW_SLOTS
     /* of the rows of x, in units of so many floats; NULL: a ring */
     const uint16_t *slots;
     size_t unit;
 #endif
+#if INLAY_VL > 1
+    int32_t line; /* pixels that tiles are cut from: INLAY_TILE_IS_LONG */
+#endif
 };
+
+/* The tiles that follow are cut from a line of so many pixels. */
+INLAY_INLINE void inlay_tile_line(inlay_tile *t, int32_t pixels)
+{
+#if INLAY_VL > 1
+    t->line = pixels;
+#else
+    (void)t;
+    (void)pixels;
+#endif
+}
 
 /* Tiles that are made by one call. */
 struct inlay_tiles {
@@ -419,12 +432,13 @@ INLAY_INLINE int inlay_tile_joins(const inlay_tile *t)
  * channels, and what they read and write is still in the cache for the next group. */
 enum { INLAY_TILE_BLOCK = 8 };
 
-/* Of `left` tiles of one size those that are made by one call. */
-INLAY_INLINE int32_t inlay_tile_block(const inlay_tile *t, int32_t left)
+/* Of those of one size from number i on, so many; `more` of all tiles are larger ones. */
+INLAY_INLINE int32_t inlay_tile_block(const inlay_tile *t, int32_t tiles,
+                                      int32_t more, int32_t i)
 {
-    if (!inlay_tile_joins(t))
-        return 1;
-    return t->apart && left > INLAY_TILE_BLOCK ? INLAY_TILE_BLOCK : left;
+    const int32_t first = t->backward ? tiles - more : more;
+    const int32_t left = (i < first ? first : tiles) - i;
+    return left < INLAY_TILE_BLOCK ? left : INLAY_TILE_BLOCK;
 }
 
 /* n pixels in tiles as equal as can be, from the first to the last, or mirrored (t->backward);
@@ -436,10 +450,11 @@ INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
     const int32_t tiles = INLAY_TILE_COUNT(n);
     const int32_t small = n / (tiles ? tiles : 1);
     const int32_t more = n - small * tiles;
+    const int joins = inlay_tile_joins(t);
     inlay_tiles some = *all;
     int32_t pixel = t->backward ? n : 0;
     int32_t i;
-    t->line = n;
+    inlay_tile_line(t, n);
     if (n == 1) {
         some.pixels = 1;
         some.count = 1;
@@ -447,10 +462,13 @@ INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
         return;
     }
     for (i = 0; i < tiles; i += some.count) {
-        const int32_t first = t->backward ? tiles - more : more;
-        const int32_t large = t->backward ? i >= first : i < first;
+        const int32_t large = t->backward ? i >= tiles - more : i < more;
         some.pixels = small + large;
-        some.count = inlay_tile_block(t, (i < first ? first : tiles) - i);
+        some.count = large ? more : tiles - more;
+        if (!joins)
+            some.count = 1;
+        else if (INLAY_VL > 1 && t->apart)
+            some.count = inlay_tile_block(t, tiles, more, i);
         if (t->backward)
             pixel -= some.pixels;
         inlay_tile_place(t, all, pixel, &some);

@@ -205,9 +205,15 @@ static inline int32_t
 INLAY_R(channels)(const inlay_tile *t, const inlay_tiles *call, int32_t channel)
 {
     const int32_t n = inlay_tile_group(t, channel);
+#if INLAY_VL == 16
     const int is_long = INLAY_TILE_IS_LONG(t->line);
     const int half = is_long ? INLAY_R(uses_32) : ~INLAY_R(uses_64);
-    return n == 64 && half >> call->pixels & 1 ? 32 : n;
+    if (n == 64 && half >> call->pixels & 1)
+        return 32;
+#else
+    (void)call;
+#endif
+    return n;
 }
 
 /* Channels [t->begin, t->end) of some tiles, group by group. */

@@ -125,15 +125,21 @@ static void drop(Case *t)
 
 typedef enum Kind { PLAIN, DEPTHWISE, MULTIPLIED, SIGNAL } Kind;
 
-/* Three, five or seven columns with padding at either end, which have code of their own. */
+/* Three, five or seven columns with padding at either end, which have code of their own; where
+ * there are columns enough it may be less than half of a window. */
 static void adjacent_columns(inlay_conv_params *p)
 {
     const int pad = rnd(2) ? 1 : 2 + (int)rnd(2);
+    int after = pad;
     p->kw = 2 * pad + 1;
     p->sw = 1 + (int32_t)rnd(2);
     p->dw = 1;
     p->pw = pad;
-    p->ow = out_size(p->iw, p->kw, p->sw, p->dw, pad, pad);
+    if (p->iw >= p->kw && rnd(2)) {
+        p->pw = (int32_t)rnd((uint32_t)pad + 1);
+        after = (int)rnd((uint32_t)pad + 1);
+    }
+    p->ow = out_size(p->iw, p->kw, p->sw, p->dw, p->pw, after);
 }
 
 /* Whole vectors of channels, of which one to three are made behind whole blocks: tile_few.inc.h. */
@@ -386,6 +392,22 @@ static void large_weights(void **state)
     drop(&u);
 }
 
+/* Rows that are joined to long lines, which go in blocks of tiles, of many groups of channels. */
+static void long_lines(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS / 10; i++) {
+        const int32_t rows = 1 + (int32_t)rnd(9);
+        const int32_t pixels = 1 + (int32_t)rnd(30);
+        const int32_t ic = 1 + (int32_t)rnd(40);
+        const int32_t oc = 30 + (int32_t)rnd(120);
+        Case t = { .n = 1, .p = pointwise_params(rows, pixels, 1, ic, oc) };
+        fill(&t);
+        run_case(&t, PLAIN, false);
+        drop(&t);
+    }
+}
+
 /* y below x in one block of memory, a row of y never reaching the rows of x still needed. */
 static void diagonal_overlap(void **state)
 {
@@ -541,6 +563,7 @@ int main(void)
         cmocka_unit_test(random_geometries),
         cmocka_unit_test(random_depthwise),
         cmocka_unit_test(random_signals),
+        cmocka_unit_test(long_lines),
         cmocka_unit_test(large_weights),
         cmocka_unit_test(diagonal_overlap),
         cmocka_unit_test(signal_overlap),
