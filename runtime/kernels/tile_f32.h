@@ -228,8 +228,8 @@ INLAY_INLINE int inlay_is_pair(const inlay_shape shape)
 /* Is a line that is walked by rows so long that pairs of tiles of 32 channels are faster than tiles
  * of 64? A pair takes as many registers, and a weight serves twice the pixels. Where few pixels
  * follow, weights come from far away: from four places at once they come faster. */
-#define INLAY_TILE_IS_LONG(line) \
-    (INLAY_WALK == INLAY_WALK_ROWS && (line) > 3 * INLAY_TILE_P)
+#define INLAY_TILE_BY_ROWS (INLAY_WALK == INLAY_WALK_ROWS)
+#define INLAY_TILE_IS_LONG(n) (INLAY_TILE_BY_ROWS && (n) > 3 * INLAY_TILE_P)
 
 /* Channels that are left behind the groups of 64, of 32, and so on: inlay_tile_group(). */
 #define INLAY_TILE_64(c) ((c) - ((c) + 3) / 64 * 64)
@@ -240,11 +240,12 @@ INLAY_INLINE int inlay_is_pair(const inlay_shape shape)
 /* The tiles of a line in each size of group. Pixels by themselves have code in any case. */
 #define INLAY_TILE_BITS (INLAY_TILE_SOME ? 0 : (2 << INLAY_TILE_P) - 1)
 #define INLAY_TILE_ONE (INLAY_TILE_SOME ? 2 : (2 << INLAY_TILE_P) - 1)
-#define INLAY_TILE_IN_64(c, line) \
-    INLAY_TILE_IF((c) >= 61 && !INLAY_TILE_IS_LONG(line), line)
-#define INLAY_TILE_IN_32(c, line) \
-    INLAY_TILE_IF(INLAY_TILE_64(c) >= 29, line) \
-    INLAY_TILE_IF((c) >= 61 && INLAY_TILE_IS_LONG(line), line)
+#define INLAY_TILE_WHOLE(c, n) ((c) >= 61 && !INLAY_TILE_IS_LONG(n))
+#define INLAY_TILE_HALVED(c, n) ((c) >= 61 && INLAY_TILE_IS_LONG(n))
+#define INLAY_TILE_LAST(c) (INLAY_TILE_64(c) >= 29)
+#define INLAY_TILE_TWO(c, n) (INLAY_TILE_LAST(c) || INLAY_TILE_HALVED(c, n))
+#define INLAY_TILE_IN_64(c, line) INLAY_TILE_IF(INLAY_TILE_WHOLE(c, line), line)
+#define INLAY_TILE_IN_32(c, line) INLAY_TILE_IF(INLAY_TILE_TWO(c, line), line)
 #define INLAY_TILE_IN_8(c, line) INLAY_TILE_IF(INLAY_TILE_16(c) > 4, line)
 #if INLAY_VL == 16
 #define INLAY_TILE_IN_16(c, line) INLAY_TILE_IF(INLAY_TILE_32(c) > 12, line)
@@ -441,6 +442,27 @@ INLAY_INLINE int32_t inlay_tile_block(const inlay_tile *t, int32_t tiles,
     return left < INLAY_TILE_BLOCK ? left : INLAY_TILE_BLOCK;
 }
 
+/* Of `count` tiles of one size, from number i on, those of one call. */
+INLAY_INLINE int32_t inlay_tile_call(const inlay_tile *t, const int joins,
+                                     int32_t count, int32_t tiles, int32_t more,
+                                     int32_t i)
+{
+    if (!joins)
+        return 1;
+    if (INLAY_VL > 1 && t->apart)
+        return inlay_tile_block(t, tiles, more, i);
+    return count;
+}
+
+/* The one tile of one pixel. */
+INLAY_INLINE void inlay_tile_pixel(inlay_tile *t, const inlay_tiles *all)
+{
+    inlay_tiles one = *all;
+    one.pixels = 1;
+    one.count = 1;
+    t->make(t, &one);
+}
+
 /* n pixels in tiles as equal as can be, from the first to the last, or mirrored (t->backward);
  * `all` says where pixel 0 of them lies. A tile is finished before the next is begun; those of one
  * size and one group of channels are one call. */
@@ -456,19 +478,14 @@ INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
     int32_t i;
     inlay_tile_line(t, n);
     if (n == 1) {
-        some.pixels = 1;
-        some.count = 1;
-        t->make(t, &some);
+        inlay_tile_pixel(t, all);
         return;
     }
     for (i = 0; i < tiles; i += some.count) {
         const int32_t large = t->backward ? i >= tiles - more : i < more;
         some.pixels = small + large;
         some.count = large ? more : tiles - more;
-        if (!joins)
-            some.count = 1;
-        else if (INLAY_VL > 1 && t->apart)
-            some.count = inlay_tile_block(t, tiles, more, i);
+        some.count = inlay_tile_call(t, joins, some.count, tiles, more, i);
         if (t->backward)
             pixel -= some.pixels;
         inlay_tile_place(t, all, pixel, &some);
