@@ -27,7 +27,6 @@ KernelBounds bounds_globalpool;
 KernelBounds bounds_conv_plain;
 KernelBounds bounds_maxpool_plain;
 KernelBounds bounds_sumpool_plain;
-KernelBounds bounds_act;
 KernelBounds bounds_input;
 KernelBounds bounds_dense;
 KernelBounds bounds_matmul;

@@ -407,15 +407,6 @@ void bounds_sumpool_plain(Bounds *bounds)
     plain_pool(bounds, 1);
 }
 
-void bounds_act(Bounds *bounds)
-{
-    const inlay_act_params *p = bounds->params;
-    touch(bounds, 0, "result", p->n);
-    touch(bounds, 1, "input", p->n);
-    touch(bounds, 2, "addend", p->n);
-    touch_any(bounds, 2, 3);
-}
-
 void bounds_input(Bounds *bounds)
 {
     const inlay_input_params *p = bounds->params;

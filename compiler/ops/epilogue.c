@@ -3,6 +3,8 @@
 #include "ops/epilogue.h"
 
 #include "kernels/window_plain.h"
+#include "ops/act.h"
+#include "ops/nest.h"
 
 Epilogue epilogue_of(const Node *node)
 {
@@ -50,15 +52,18 @@ Tensor *epilogue_bias(const Node *node, const Epilogue *epilogue)
 void lower_epilogue(Lower *lower, Node *node, const Epilogue *epilogue,
                     Tensor *y)
 {
-    const inlay_act_params params = {
-        .n = tensor_count(node->out[0]),
-        .act = epilogue->act,
-        .a = epilogue->a,
-        .b = epilogue->b,
-    };
-    Step *step = lower_step(
-        lower, lower_kernel(lower, "act_whole", node->out[0]->dtype), &params);
-    step_result(step, 0);
-    step_in(step, y)->reuse = REUSE_ELEMENTWISE;
-    step_in(step, epilogue->residual)->reuse = REUSE_ELEMENTWISE;
+    Tensor *out = node->out[0];
+    Tensor *sum = out;
+    if (epilogue->residual && epilogue->act)
+        sum = lower_temp(lower, out->dtype, out->shape);
+    if (epilogue->residual)
+        lower_binary_to(lower, "add", sum, y, epilogue->residual);
+    else
+        sum = y;
+    if (!epilogue->act)
+        return;
+    int rows;
+    const ActRow *act = act_rows(&rows) + (epilogue->act - 1);
+    lower_flat(lower, lower_kernel(lower, act->kernel, out->dtype), out, sum,
+               (double)epilogue->a, (double)epilogue->b);
 }

@@ -37,12 +37,17 @@ void quanta_replace(Graph *graph, Node *node, Tensor *x);
 Tensor *quanta_reshape(Graph *graph, const Node *anchor, Tensor *x,
                        Shape shape);
 Tensor *quanta_zero(Graph *graph, DType type);
+/* Does node move elements of its first operand only, or puts zeros beside them? */
+bool quanta_moves_one(Graph *graph, const Node *node);
 /* Is a constant, or NULL, all zeros? */
 bool quanta_is_zero(Graph *graph, const Tensor *tensor);
 
 /* A rewriting that begins at one node; true: something changed. */
 typedef bool RewriteFn(Graph *graph, Node *node);
 
+/* quantize_fake.c: a QuantizeLinear to 16 bits and the DequantizeLinear behind it become
+ * FakeQuantize. */
+RewriteFn quanta_fake;
 /* quantize_carry.c: operators that move elements change places with a DequantizeLinear before
  * them, a QuantizeLinear behind them; pairs that cancel go. */
 RewriteFn quanta_carry;

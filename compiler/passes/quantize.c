@@ -27,6 +27,7 @@ static bool rewrite_all(Graph *graph, RewriteFn *rewrite)
 
 void pass_quantize(Graph *graph)
 {
+    rewrite_all(graph, quanta_fake);
     for (int i = 0; i < MOST_ROUNDS && rewrite_all(graph, quanta_carry); i++)
         continue;
     rewrite_all(graph, quanta_table);

@@ -99,6 +99,12 @@ static bool may_pad(Graph *graph, const Node *node, bool exactly)
            (!exactly || !(value < 0.0 || value > 0.0));
 }
 
+bool quanta_moves_one(Graph *graph, const Node *node)
+{
+    return moves_elements(node) && !first_moved(node) && end_moved(node) == 1 &&
+           may_pad(graph, node, true);
+}
+
 static void carry_pad(Graph *graph, Node *node, const Quantum *quantum)
 {
     double value;

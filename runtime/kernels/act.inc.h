@@ -10,6 +10,13 @@ static inline INLAY_T INLAY_N(act_clip01)(INLAY_T x)
     return INLAY_IF(above > 1, INLAY_C(1.0), above);
 }
 
+static inline INLAY_T INLAY_N(act_within)(INLAY_T x, INLAY_T least,
+                                          INLAY_T most)
+{
+    const INLAY_T above = INLAY_IF(x < least, least, x);
+    return INLAY_IF(above > most, most, above);
+}
+
 /* tanh(log(1 + u)) = (u^2 + 2 u) / (u^2 + 2 u + 2) */
 static inline INLAY_T INLAY_N(act_tanh_log1p)(INLAY_T u)
 {

@@ -229,6 +229,9 @@ static inline int inlay_typed(sqrt)(void *const *base, const inlay_step *s,
 #define INLAY_ACTIVATION celu
 #include "unary_act.inc.h"
 
+#define INLAY_ACTIVATION fake_quantize
+#include "unary_act.inc.h"
+
 #define INLAY_ACTIVATION selu
 #include "unary_act.inc.h"
 

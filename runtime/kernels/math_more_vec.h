@@ -140,22 +140,16 @@ INLAY_INLINE inlay_vf inlay_whole_v(inlay_vf x, inlay_vf y)
     return inlay_pick_v(has_rest, inlay_signed_v(y, x), x);
 }
 
-INLAY_INLINE inlay_vf inlay_nearest_v(inlay_vf x)
-{
-    const inlay_vf round = inlay_signed_v(inlay_all(8388608.0f), x);
-    return (x + round) - round;
-}
-
 INLAY_INLINE inlay_vf inlay_floor_v(inlay_vf x)
 {
-    const inlay_vf near = inlay_nearest_v(x);
+    const inlay_vf near = inlay_rint_v(x);
     const inlay_vf one = inlay_all(1.0f);
     return inlay_whole_v(x, inlay_pick_v(near > x, near - one, near));
 }
 
 INLAY_INLINE inlay_vf inlay_ceil_v(inlay_vf x)
 {
-    const inlay_vf near = inlay_nearest_v(x);
+    const inlay_vf near = inlay_rint_v(x);
     const inlay_vf one = inlay_all(1.0f);
     return inlay_whole_v(x, inlay_pick_v(near < x, near + one, near));
 }

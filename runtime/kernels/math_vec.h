@@ -42,6 +42,13 @@ INLAY_INLINE inlay_vf inlay_signed_v(inlay_vf x, inlay_vf sign)
     return (inlay_vf)((inlay_vi)x | ((inlay_vi)sign & bit));
 }
 
+/* The nearest whole number, ties to even; |x| < 2^23. */
+INLAY_INLINE inlay_vf inlay_rint_v(inlay_vf x)
+{
+    const inlay_vf round = inlay_signed_v(inlay_all(8388608.0f), x);
+    return (x + round) - round;
+}
+
 /* (e^r - 1 - r) / r^2 for |r| <= log(2) / 2. */
 INLAY_INLINE inlay_vf inlay_exp_bend_v(inlay_vf r)
 {

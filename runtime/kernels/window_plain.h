@@ -246,32 +246,4 @@ static inline int64_t inlay_tap_count(const inlay_window_params *p)
 #define inlay_typed(name) inlay_##name##_u8
 #include "maxpool_plain.inc.h"
 
-/* y[i] = act(x[i] + q[i]) over whole tensors: after kernels that have no activation of their own.
- * Operands: y, x, q (may be left out). */
-typedef struct inlay_act_params {
-    int64_t n;   /* elements */
-    int32_t act; /* INLAY_ACT_... */
-    float a;     /* its two numbers */
-    float b;
-} inlay_act_params;
-
-static inline int inlay_act_whole_f32(void *const *base, const inlay_step *s,
-                                      int32_t r0, int32_t r1)
-{
-    const inlay_act_params *p = (const inlay_act_params *)s->params;
-    float *y = (float *)inlay_at(base, s, 0);
-    const float *x = (const float *)inlay_at(base, s, 1);
-    const float *q = (const float *)inlay_at(base, s, 2);
-    int64_t i;
-    (void)r0, (void)r1;
-    for (i = 0; i < p->n; i += 4096) {
-        const int32_t n = (int32_t)(p->n - i < 4096 ? p->n - i : 4096);
-        int32_t j;
-        for (j = 0; j < n; j++)
-            y[i + j] = q ? x[i + j] + q[i + j] : x[i + j];
-        inlay_act_f32(y + i, n, p->act, p->a, p->b);
-    }
-    return 0;
-}
-
 #endif

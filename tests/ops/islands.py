@@ -586,6 +586,37 @@ def check(inlay, case, floats, kind, seed):
         assert case not in NO_TABLES or not any(s['kernel'].startswith('table') for s in steps), 'a clip, or codes of the other sign, are a step'
 
 
+def wide(m, kind):
+    """Codes of 16 bits: a padding between two convolutions, a sum, an image that is turned."""
+    code, zero = onnx.CODES[kind], {'int16': -300, 'uint16': 33000}[kind]
+
+    def q(x, step=.0003):
+        by = [m.number(step), m.const(code, [], 'h' if kind == 'int16' else 'H', [zero])]
+        return m.node('DequantizeLinear', m.node('QuantizeLinear', x, *by), *by)
+    m.opset = 21
+    y = q(m.node('Relu', q(conv_of(m, q('x'), 4, 4))), .0002)
+    padded = q(m.node('Pad', y, m.ints(0, 0, 1, 1, 0, 0, 1, 1)), .0002)
+    z = q(m.node('Conv', padded, m.w(4, 4, 3, 3), m.floats(4)))
+    return IMAGE, q(m.node('Transpose', q(m.node('Add', y, z), .0004), perm=[0, 2, 3, 1]), .0004)
+
+
+def check_wide(inlay, kind):
+    """The same numbers as with codes, which are not there."""
+    m = Island(1, I8)
+    dims, y = wide(m, kind)
+    with host.Work() as work:
+        model, x = os.path.join(work, 'model.onnx'), os.path.join(work, 'x.pb')
+        with open(model, 'wb') as f:
+            f.write(m.model(dims, y))
+        with open(x, 'wb') as f:
+            f.write(onnx.make_tensor('x', F, dims, struct.pack('<%df' % math.prod(dims), *(m.r.uniform(-12, 12) for _ in range(math.prod(dims))))))
+        got, want = answer(inlay, work, model, x), answer(inlay, work, model, x, '--without=quantize')
+        assert got == want and len(set(want)) > 99, 'other numbers'
+        steps = steps_of(inlay, work, model, [])
+        assert not any('quantize_' in s['kernel'] and s['op'] != 'FakeQuantize' or s['op'] == 'Pad' for s in steps), [s['kernel'] for s in steps]
+        assert sum(s['op'] == 'FakeQuantize' for s in steps) <= 3, 'a function is not in the step before it'
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
@@ -598,6 +629,12 @@ def main():
                 t.ok('%s of %s' % (case.__name__, name))
             except AssertionError as e:
                 t.fail('%s of %s' % (case.__name__, name), e)
+    for kind in ('int16', 'uint16'):
+        try:
+            check_wide(inlay, kind)
+            t.ok('codes of ' + kind)
+        except AssertionError as e:
+            t.fail('codes of ' + kind, e)
     t.done()
 
 

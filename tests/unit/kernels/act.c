@@ -17,6 +17,14 @@ static double softplus(double x)
     return x > 0.0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
+/* To 16 bits and back; the quotient is that of floats. */
+static double faked(double x, double a, double b)
+{
+    const float steps = (float)x / (float)a;
+    const double code = nearbyint((double)steps) + b;
+    return a * (fmin(fmax(code, -32768.0), 32767.0) - b);
+}
+
 static double exact(int act, double x, double a, double b)
 {
     switch (act) {
@@ -48,6 +56,8 @@ static double exact(int act, double x, double a, double b)
         return x * tanh(softplus(x));
     case INLAY_ACT_SELU:
         return b * (x < 0.0 ? a * expm1(x) : x);
+    case INLAY_ACT_FAKE_QUANTIZE:
+        return faked(x, a, b);
     case INLAY_ACT_SOFTSIGN:
         return x / (1.0 + fabs(x));
     default:
@@ -61,7 +71,8 @@ static void formulas(void **state)
     enum { N = 4001 };
     static float x[N], y[N];
     for (int act = 0; act < INLAY_ACT_COUNT; act++) {
-        const float a = act == INLAY_ACT_CLAMP ? -1.5f : 0.7f, b = 0.5f;
+        const float a = act == INLAY_ACT_CLAMP ? -1.5f : 0.7f;
+        const float b = act == INLAY_ACT_FAKE_QUANTIZE ? 32750.0f : 0.5f;
         for (int i = 0; i < N; i++)
             y[i] = x[i] = (float)(i - N / 2) * 0.01f;
         inlay_act_f32(y, N, act, a, b);
