@@ -455,12 +455,11 @@ INLAY_INLINE int32_t inlay_tile_call(const inlay_tile *t, const int joins,
 }
 
 /* The one tile of one pixel. */
-INLAY_INLINE void inlay_tile_pixel(inlay_tile *t, const inlay_tiles *all)
+INLAY_INLINE void inlay_tile_pixel(inlay_tile *t, inlay_tiles *one)
 {
-    inlay_tiles one = *all;
-    one.pixels = 1;
-    one.count = 1;
-    t->make(t, &one);
+    one->pixels = 1;
+    one->count = 1;
+    t->make(t, one);
 }
 
 /* n pixels in tiles as equal as can be, from the first to the last, or mirrored (t->backward);
@@ -478,7 +477,7 @@ INLAY_APART void inlay_tile_pixels(inlay_tile *t, const inlay_tiles *all,
     int32_t i;
     inlay_tile_line(t, n);
     if (n == 1) {
-        inlay_tile_pixel(t, all);
+        inlay_tile_pixel(t, &some);
         return;
     }
     for (i = 0; i < tiles; i += some.count) {
