@@ -83,7 +83,7 @@ class Bench:
         self.wide_x = write(os.path.join(work, 'wide.pb'), make_tensor('a', F32, [1, LARGE], bytes(4 * LARGE)))
         self.image = os.path.join(os.path.dirname(digits), 'test_data_set_0', 'input_0.pb')
         self.csv = write(os.path.join(work, 'p.csv'), 'id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n')
-        self.hard_csv = write(os.path.join(work, 'hard.csv'), packed(200, 200, 400, PACKED_SEED))
+        self.hard_csv = write(os.path.join(work, 'hard.csv'), packed(400, 100, 100000, PACKED_SEED))
         self.hard = self.model('hard', worst.FORMS['crossed'](300))
         self.signal = write(os.path.join(work, 'signal.pb'), make_tensor('t0', F32, [1, worst.SIGNAL], bytes(4 * worst.SIGNAL)))
         self.old, self.new = (shutil.copy(self.manifest(m), os.path.join(work, n)) for m, n in [(self.near, 'old.json'), (digits, 'new.json')])

@@ -3,6 +3,7 @@
 #include "images.h"
 
 #include "kernels/act.h"
+#include "kernels/eltwise_float.h"
 
 static double sigmoid(double x)
 {
@@ -127,11 +128,36 @@ static void gelu(void **state)
     assert_true(end[2] == 0.0f && signbit(end[2]) && end[3] != end[3]);
 }
 
+/* Steps, halves of steps and what is beyond the codes. */
+static void codes(void **state)
+{
+    (void)state;
+    enum { N = 300001 };
+    static float x[N], y[N];
+    const float zeros[] = { 0.0f, -300.0f, 32767.0f };
+    for (int k = 0; k < 3; k++) {
+        const inlay_flat_params p = { N, 1, 0.0625, (double)zeros[k] };
+        const inlay_ref ref[] = { { .cap = 1, .pix = 1 },
+                                  { .cap = 1, .pix = 1, .base = 1 } };
+        const inlay_step s = { inlay_fake_quantize_f32, &p, ref, 1, 0 };
+        void *base[] = { y, x };
+        for (int i = 0; i < N; i++)
+            x[i] = (float)(i - N / 2) * 0.03125f;
+        assert_int_equal(s.run(base, &s, 0, 1), 0);
+        for (int i = 0; i < N; i++) {
+            const double a = p.a;
+            assert_true((double)y[i] == faked((double)x[i], a, p.b));
+            assert_false(y[i] == 0.0f && signbit(y[i]));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(formulas),
                                         cmocka_unit_test(gelu),
-                                        cmocka_unit_test(ends) };
+                                        cmocka_unit_test(ends),
+                                        cmocka_unit_test(codes) };
     if (vectors_are_missing())
         return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
