@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The stages of the offset solver: lower bound, first fit with moves, exact
- * search. Each stage runs only if the one before left a gap to the bound (or to
- * the capacity that was asked for); all budgets are counts. */
+ * The stages of the offset solver: lower bound, first fit with moves, then exact
+ * search and squeaky wheels in turn. Each stage runs only if the one before left
+ * a gap to the bound (or to the capacity that was asked for); all budgets are
+ * counts. */
 #include "place/place.h"
 
 #include <assert.h>

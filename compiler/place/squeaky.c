@@ -105,7 +105,7 @@ static int lowest_run(Squeaky *squeaky)
 
 /* ---- items ---- */
 
-static int64_t wins(Squeaky *squeaky, int i, int from, int to)
+static int64_t score_of(Squeaky *squeaky, int i, int from, int to)
 {
     const Rule *rule = rules + squeaky->rule;
     const Sections *sections = &squeaky->sections;
@@ -140,7 +140,7 @@ static int next_item(Squeaky *squeaky, int from, int to)
             squeaky->work++;
             if (sections->last[i] > to)
                 continue;
-            const int64_t score = wins(squeaky, i, from, to);
+            const int64_t score = score_of(squeaky, i, from, to);
             if (score <= most)
                 continue;
             most = score;
