@@ -7,11 +7,27 @@
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+/* A block of at least so many bytes goes back to the system when it is freed. */
+enum { LARGE_BLOCK = 128 * 1024 };
+
+/* Left alone, glibc keeps blocks as large as the largest that was freed, up to 32 MiB: memory that
+ * one stage has done with would be held beside that of the next. */
+static void return_freed_memory(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+#endif
+}
 
 void process_begin(int *words, char ***word)
 {
     (void)words;
     (void)word;
+    return_freed_memory();
 }
 
 bool process_path(char *to, size_t room)
