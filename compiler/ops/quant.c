@@ -14,36 +14,6 @@ static DType scale_type(const Node *node)
     return node->in[1]->dtype;
 }
 
-void infer_quantize(Node *node)
-{
-    const Tensor *zero = node_in(node, 2);
-    DType type = dtype_of_code(node_int(node, "output_dtype", 0));
-    if (zero)
-        type = zero->dtype;
-    else if (type == DT_NONE)
-        type = DT_U8;
-    infer_out(node, 0, type, *infer_shape(node, 0));
-    infer_result_scale(node, 1);
-}
-
-static void check_zero_type(const Node *node)
-{
-    const Tensor *zero = node_in(node, 2);
-    if (zero && zero->dtype != node_type(node))
-        fail_node(node, STATUS_MALFORMED, NULL,
-                  "its input is %s, but its zero point is %s",
-                  dtype_name(node_type(node)), dtype_name(zero->dtype));
-}
-
-void infer_dequantize(Node *node)
-{
-    check_zero_type(node);
-    const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
-    infer_out(node, 0, said != DT_NONE ? said : scale_type(node),
-              *infer_shape(node, 0));
-    infer_input_scale(node, 1);
-}
-
 /* Elements that share a scale, 0: all along its axis. */
 static int64_t block_size(const Node *node)
 {
@@ -61,6 +31,74 @@ static int scale_axis(const Node *node)
     return node_axis(node, x->rank == 1 && axis == 1 ? 0 : axis, x->rank);
 }
 
+static void fail_scales(const Node *node)
+{
+    Arena *a = node->graph->arena;
+    fail_node(node, STATUS_MALFORMED, NULL,
+              "scales %s do not fit an input of shape %s",
+              shape_text(a, infer_shape(node, 1)),
+              shape_text(a, infer_shape(node, 0)));
+}
+
+static bool blocks_fit(const Shape *x, const Shape *scales, int axis,
+                       int64_t block)
+{
+    if (scales->rank != x->rank)
+        return false;
+    for (int i = 0; i < x->rank; i++) {
+        const int64_t per_scale = i == axis ? block : 1;
+        if (scales->dim[i] != i64_ceil_div(x->dim[i], per_scale))
+            return false;
+    }
+    return true;
+}
+
+static void check_scales(const Node *node)
+{
+    const Shape *x = infer_shape(node, 0);
+    const Shape *scales = infer_shape(node, 1);
+    const int axis = scale_axis(node);
+    if (axis < 0)
+        return;
+    const int64_t block = block_size(node);
+    const bool fit = block ? blocks_fit(x, scales, axis, block)
+                           : shape_count(scales) == x->dim[axis];
+    if (!fit)
+        fail_scales(node);
+}
+
+void infer_quantize(Node *node)
+{
+    const Tensor *zero = node_in(node, 2);
+    DType type = dtype_of_code(node_int(node, "output_dtype", 0));
+    if (zero)
+        type = zero->dtype;
+    else if (type == DT_NONE)
+        type = DT_U8;
+    check_scales(node);
+    infer_out(node, 0, type, *infer_shape(node, 0));
+    infer_result_scale(node, 1);
+}
+
+static void check_zero_type(const Node *node)
+{
+    const Tensor *zero = node_in(node, 2);
+    if (zero && zero->dtype != node_type(node))
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "its input is %s, but its zero point is %s",
+                  dtype_name(node_type(node)), dtype_name(zero->dtype));
+}
+
+void infer_dequantize(Node *node)
+{
+    check_zero_type(node);
+    check_scales(node);
+    const DType said = dtype_of_code(node_int(node, "output_dtype", 0));
+    infer_out(node, 0, said != DT_NONE ? said : scale_type(node),
+              *infer_shape(node, 0));
+    infer_input_scale(node, 1);
+}
+
 /* Scales and zero points go along, but where one serves several places. */
 int cut_quantize(const Node *node, int axis, int k)
 {
@@ -74,26 +112,10 @@ int cut_quantize(const Node *node, int axis, int k)
     return axis == own ? 0 : CUT_WHOLE;
 }
 
-static void fail_scales(const Node *node)
-{
-    Arena *a = node->graph->arena;
-    fail_node(node, STATUS_MALFORMED, NULL,
-              "scales %s do not fit an input of shape %s",
-              shape_text(a, infer_shape(node, 1)),
-              shape_text(a, infer_shape(node, 0)));
-}
-
 static void set_blocked(const Node *node, int axis, int64_t block,
                         inlay_quant_params *params)
 {
-    const Shape *x = infer_shape(node, 0);
     const Shape *shape = infer_shape(node, 1);
-    if (shape->rank != x->rank ||
-        shape->dim[axis] != i64_ceil_div(x->dim[axis], block))
-        fail_scales(node);
-    for (int i = 0; i < x->rank; i++)
-        if (i != axis && shape->dim[i] != x->dim[i])
-            fail_scales(node);
     params->block = i32_checked(block);
     params->si = params->inner > 1;
     params->sa = params->inner;
@@ -134,9 +156,6 @@ static inlay_quant_params geometry(const Node *node)
         .inner = 1,
         .block = 1,
     };
-    if (axis >= 0 && !block &&
-        shape_count(infer_shape(node, 1)) != x->dim[axis])
-        fail_scales(node);
     const bool by_pixels = axis < 0 || axis == x->rank - 1;
     params.rows = shape_has_rows(x) && !block && by_pixels;
     if (params.rows)
@@ -370,7 +389,6 @@ Recipe *constant_dequantize(Node *node)
         return NULL;
     const int axis = scale_axis(node);
     const int64_t block = axis < 0 ? 0 : block_size(node);
-    geometry(node); /* fails where the scales do not fit */
     check_zeros(node, scale, zero);
     Recipe *recipe = recipe_cast(g->store, x->value, DT_F32);
     recipe = block ? blocked_affine(g->store, recipe, scale, zero, axis, block)

@@ -260,20 +260,31 @@ static bool is_closed(const Tree *tree, const Node *turn)
     return true;
 }
 
-static void turn_node(Graph *graph, const Tree *tree, Node *node,
-                      const Turn *turn)
+/* The attributes of all its nodes change; false: one of them cannot be turned, and all are as they
+ * were. */
+static bool relayout_tree(const Tree *tree, const Turn *turn)
+{
+    for (int i = 0; i < tree->n; i++) {
+        Node *node = tree->node[i];
+        if (relayout_find(node)(node, turn->rank, turn->back))
+            continue;
+        while (i--)
+            relayout_find(tree->node[i])(tree->node[i], turn->rank, turn->perm);
+        return false;
+    }
+    return true;
+}
+
+/* Its operands from outside the tree, and its result. */
+static void turn_values(Graph *graph, const Tree *tree, Node *node,
+                        const Turn *turn)
 {
     Tensor **in = node_copy_inputs(node);
     Tensor *y = node->out[0];
-    if (!relayout_find(node)(node, turn->rank, turn->back))
-        fail_at(STATUS_INTERNAL, LOC_NONE, NULL, "%s cannot be turned",
-                node->op_type);
     for (int i = 0; i < node->n_in; i++) {
         const bool inside =
             in[i] && in[i]->producer && in_tree(tree, in[i]->producer);
-        if (!turns(node, i))
-            in[i] = node->in[i];
-        else if (!inside)
+        if (turns(node, i) && !inside)
             in[i] = insert_turn(graph, node, in[i], turn);
     }
     node_set_inputs(node, node->n_in, in);
@@ -290,8 +301,10 @@ static bool raise_tree(Graph *graph, Node *turn)
         !grow_tree(graph, &tree, x) || !tree.moves || !is_closed(&tree, turn))
         return false;
     const Turn image = turn_of(turn);
+    if (!relayout_tree(&tree, &image))
+        return false;
     for (int i = tree.n - 1; i >= 0; i--)
-        turn_node(graph, &tree, tree.node[i], &image);
+        turn_values(graph, &tree, tree.node[i], &image);
     graph_kill(turn);
     graph_replace(graph, y, x);
     return true;

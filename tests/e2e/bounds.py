@@ -79,6 +79,14 @@ def far_channel():
                       [weight('w', F32, [3, 2, 1], [1] * 6), weight('i', I64, [3], [4, 0, 1])])
 
 
+def scales_behind(dims):
+    """Channels behind a convolution are quantized by scales of such a shape; then they go by another one, in its order of axes."""
+    nodes = [make_node('Conv', ['x', 'w'], ['a']), make_node('QuantizeLinear', ['a', 's', 'z'], ['q'], 'it'), make_node('DequantizeLinear', ['q', 's', 'z'], ['b']),
+             make_node('Conv', ['b', 'w'], ['y'])]
+    return make_model(nodes, [make_value('x', F32, [1, 2, 5])], [make_value('y', F32, [1, 2, 5])],
+                      [weight('w', F32, [2, 2, 1], [1] * 4), weight('s', F32, dims, [1] * math.prod(dims)), weight('z', U8, [], [1])])
+
+
 def one_number(op, numbers):
     """The operand that says how many is a list."""
     count = ('k', weight('k', I64, [len(numbers)], numbers))
@@ -155,6 +163,8 @@ def short_operands():
     yield 'MatMul of three operands', model('MatMul', square[:3], [('y', F32, [4, 4])])
     yield 'Gemm of four operands', model('Gemm', square, [('y', F32, [4, 4])])
     yield 'Gather, a channel that is none', far_channel()
+    for dims in ([3], [4, 2], [1, 4, 5]):
+        yield 'QuantizeLinear, scales of another shape', scales_behind(dims)
     yield 'Upsample without scales', model('Upsample', [('x', F32, [1, 2, 3, 4])], [('y', F32, [1, 2, 6, 8])], opset=7)
     for bound in ([3], [2, 1, 4]):
         for b in both('Clip', [('x', F32, [2, 5, 3]), ('low', F32, bound)], [('y', F32, [2, 5, 3])]):

@@ -445,6 +445,32 @@ static void focus_is_turned_at_the_input(void **state)
     world_close(&w);
 }
 
+/* Numbers in blocks along an axis cannot be turned: what lies in front of them stays in its order,
+ * too. */
+static void focus_of_blocks_stays(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w);
+    const int64_t dims[] = { 4, 6, 1, 1 };
+    const int64_t blocks[] = { 1, 2, 8, 4 };
+    Tensor *x = image(&w, 3, 8, 8);
+    Tensor *both = binary(&w, "Concat", every_second(&w, x, 0, 3),
+                          every_second(&w, x, 1, 3));
+    node_set_int(both->producer, "axis", 1);
+    Tensor *codes = binary(&w, "QuantizeLinear", both, counting(&w, 4, blocks));
+    node_set_int(codes->producer, "block_size", 3);
+    Tensor *values =
+        binary(&w, "DequantizeLinear", codes, counting(&w, 4, blocks));
+    node_set_int(values->producer, "block_size", 3);
+    finish(&w, binary(&w, "Conv", values, counting(&w, 4, dims)));
+    pass_layout(w.graph);
+    assert_true(node_is(x->use->node, "Slice"));
+    assert_int_equal(node_int(both->producer, "axis", 0), 1);
+    assert_int_equal(both->shape.dim[1], 6);
+    world_close(&w);
+}
+
 static Tensor *projected(World *w, Tensor *x, int64_t from, int64_t to)
 {
     const int64_t dims[] = { to, from, 1, 1 };
@@ -557,6 +583,7 @@ int main(void)
         cmocka_unit_test(raised_for_two),
         cmocka_unit_test(raised_to_what_is_held),
         cmocka_unit_test(focus_is_turned_at_the_input),
+        cmocka_unit_test(focus_of_blocks_stays),
         cmocka_unit_test(decoder_is_turned_at_the_input),
         cmocka_unit_test(not_raised),
         cmocka_unit_test(lateral_runs_early),
