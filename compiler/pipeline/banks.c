@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "pipeline/banks_curve.h"
 #include "pipeline/recompile.h"
+#include "plan/plan.h"
 #include "schedule/options.h"
 
 enum {
@@ -94,6 +95,14 @@ typedef struct Chooser {
     int64_t steps; /* that may still be planned */
 } Chooser;
 
+/* All attempts are much like one another, and like the plan behind them. */
+static const PlanKnown *known_for(Compile *compile, const Program *program)
+{
+    if (!compile->known)
+        compile->known = plan_known_new(&compile->arena, program->step.n);
+    return compile->known;
+}
+
 /* Within so many bytes, or without a limit (NULL) the smallest. */
 static Attempt plan_within(Chooser *chooser, const long long *limit,
                            const Banks *banks)
@@ -115,6 +124,7 @@ static Attempt plan_within(Chooser *chooser, const long long *limit,
         const int32_t *expansion_of = expansions_of_steps(arena, program);
         attempt.expansions = program->graph->expansions;
         chooser->steps -= (int64_t)program->step.n;
+        again->compile.known = known_for(compile, program);
         again->last = STAGE_PLAN;
         if (attempt.expansions && !recompile_run(again, true)) {
             attempt.arena = program->plan.arena_size;

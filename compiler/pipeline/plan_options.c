@@ -141,6 +141,7 @@ PlanOptions plan_options(Compile *compile)
         .level = options->per_step ? PLAN_SIMPLE : (PlanLevel)options->plan,
         .goal = (PlanGoal)options->optimize,
         .effort = (int32_t)value_read_effort(options->effort),
+        .known = compile->known,
     };
     if (compile->lengths || compile->apart)
         plan.level = level_of_lengths(compile, plan.level);

@@ -6,6 +6,7 @@
 #include "base/pieces.h"
 #include "ir/program.h"
 #include "pipeline/options.h"
+#include "schedule/options.h"
 
 /* In the order in which they run; compile.c says what each does. */
 typedef enum Stage {
@@ -64,6 +65,7 @@ struct Compile {
     /* it is one of many for those lengths; and each of its results has a place of its own */
     bool apart, each_apart;
     const Banks *banks;      /* of the graph; NULL: they are not chosen yet */
+    const PlanKnown *known;  /* of plans with other banks; NULL: nothing is */
     CurvePoints whole_curve; /* --curve without banks; empty: there are none */
     /* names of results that are not folded: they would be constants of each length; NULL: not
      * looked for */

@@ -38,10 +38,16 @@ static const uint64_t CAPACITY_SLICE = 60000;
 /* Looks of squeaky.c, for each item, that take as long as a node. */
 static const uint64_t NODE_WORK = 3;
 
+/* Nothing fits into the capacity that was asked for. */
+static bool is_too_small(const Run *run)
+{
+    return run->capacity && run->low > run->goal;
+}
+
 static bool done(const Run *run)
 {
     return run->high <= run->goal || run->high <= run->low ||
-           run->nodes >= run->budget;
+           is_too_small(run) || run->nodes >= run->budget;
 }
 
 /* Where few heights are left they come again and again. */

@@ -450,7 +450,6 @@ static void plan_slots(SlotSearch *search, const Forms *forms,
 static Trial plan_smallest(const Forms *forms, const Program *best,
                            const PlanOptions *opt)
 {
-    Arena *scratch = &best->graph->store->scratch;
     const Trial scheduled = schedule_steps(best, opt, 0);
     const int64_t promised =
         items_round(&scheduled.all, scheduled.schedule.peak);
@@ -459,7 +458,7 @@ static Trial plan_smallest(const Forms *forms, const Program *best,
         .walks = plan_budget(opt).slot_walks,
         .below = promised,
     };
-    search.opt.walked = walked_new(scratch, best->step.n);
+    search.opt.walked = opt->known->slots;
     plan_slots(&search, forms, &scheduled);
     if (search.found)
         return search.best;
@@ -491,6 +490,29 @@ static PlanLevel level_of(const Program *program, const PlanOptions *opt)
     return opt->level && opt->level < most ? opt->level : most;
 }
 
+const PlanKnown *plan_known_new(Arena *arena, size_t steps)
+{
+    PlanKnown *known = NEW(arena, PlanKnown);
+    known->rings = walked_new(arena, steps);
+    known->slots = walked_new(arena, steps);
+    known->orders = orders_known_new(arena, steps);
+    return known;
+}
+
+/* Those of trials, which no limit ends. */
+static PlanOptions lowest_options(const Program *program,
+                                  const PlanOptions *opt)
+{
+    Arena *scratch = &program->graph->store->scratch;
+    PlanOptions lowest = *opt;
+    lowest.arena_limit = 0;
+    if (!opt->known)
+        lowest.known = plan_known_new(scratch, program->step.n);
+    lowest.walked = lowest.known->rings;
+    lowest.orders = lowest.known->orders;
+    return lowest;
+}
+
 Trial plan_find(const Program *program, const PlanOptions *given)
 {
     Arena *scratch = &program->graph->store->scratch;
@@ -498,10 +520,7 @@ Trial plan_find(const Program *program, const PlanOptions *given)
     opt.level = level_of(program, given);
     if (opt.arena_limit)
         opt.goal = PLAN_RAM;
-    PlanOptions lowest = opt;
-    lowest.arena_limit = 0;
-    lowest.walked = walked_new(scratch, program->step.n);
-    lowest.orders = orders_known_new(scratch, program->step.n);
+    PlanOptions lowest = lowest_options(program, &opt);
     Forms *forms = NEW(scratch, Forms);
     list_forms(program, &lowest, forms);
     const Program *best = compare_shared(forms, &lowest);

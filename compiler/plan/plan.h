@@ -11,4 +11,7 @@
  * links the program. May reorder and drop steps. */
 void plan_program(Program *program, const PlanOptions *opt);
 
+/* For plans of about so many steps. */
+const PlanKnown *plan_known_new(Arena *arena, size_t steps);
+
 #endif

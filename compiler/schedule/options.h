@@ -39,6 +39,13 @@ typedef struct Walked Walked;
 /* Orders that were found before (order_known.h). */
 typedef struct OrdersKnown OrdersKnown;
 
+/* What a plan leaves to plans of programs much like its own. Rows of rings in slots of a pool and
+ * rings that lie apart come to other sizes. */
+typedef struct PlanKnown {
+    Walked *rings, *slots;
+    OrdersKnown *orders;
+} PlanKnown;
+
 enum { EFFORT_USUAL = 10 };
 
 typedef struct PlanOptions {
@@ -67,6 +74,7 @@ typedef struct PlanOptions {
     bool rings;
     /* work of each search, in tenths of the usual; 0: EFFORT_USUAL */
     int32_t effort;
+    const PlanKnown *known; /* of earlier plans; NULL: there are none */
 
     /* What the planner asks of its own trials; callers leave it 0. */
     /* under the least peak the fewest bytes everywhere, instead of the least cost */
