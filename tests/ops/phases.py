@@ -3,12 +3,8 @@
 without the pass but for the last digits. What only looks like it stays.
 
     phases.py --inlay INLAY"""
-import argparse
-
 import float_nets
-import host
 import onnx
-import tap
 
 I64 = onnx.CODES['int64']
 
@@ -111,22 +107,4 @@ def along(n):
 LEFT = [other_order, twice, dilated, groups, read_again, odd, along]
 
 
-def kernels(model, *flags):
-    return [step['kernel'] for step in model.analyze(*flags)['steps']]
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--inlay', required=True)
-    inlay = parser.parse_args().inlay
-    t = tap.Tap()
-    for case in TAKEN + LEFT:
-        with host.Work() as work:
-            m = float_nets.made(inlay, Net(case.__name__), case, work)
-            same = kernels(m) == kernels(m, '--without=phases')
-            t.ok(case.__name__ + ', its steps', same == (case in LEFT), kernels(m))
-            t.ok(case.__name__ + ', its answer', not float_nets.differs(m.answer(), m.answer('--without=phases')))
-    t.done()
-
-
-main()
+float_nets.judge_pass('phases', Net, TAKEN, LEFT)

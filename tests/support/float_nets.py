@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small networks of random weights, one case each, and their answers compared but for the last digits."""
+import argparse
 import os
 import random
 import struct
 
+import host
 import onnx
+import tap
 import trial
 
 F = onnx.CODES['float32']
@@ -53,3 +56,23 @@ def differs(got, want):
     a, b = ([v for v, in struct.iter_unpack('<f', raw)] for raw in (got[0][1], want[0][1]))
     most = max(abs(v) for v in b)
     return got[0][0] != want[0][0] or len(a) != len(b) or not all(abs(v - w) <= 1e-5 * most for v, w in zip(a, b))
+
+
+def kernels(model, *flags):
+    return [step['kernel'] for step in model.analyze(*flags)['steps']]
+
+
+def judge_pass(name, net, taken, left):
+    """The pass changes the steps of the cases `taken`, not those `left`, and no answer. The program's arguments: --inlay INLAY."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--inlay', required=True)
+    inlay = parser.parse_args().inlay
+    without = '--without=' + name
+    t = tap.Tap()
+    for case in taken + left:
+        with host.Work() as work:
+            m = made(inlay, net(case.__name__), case, work)
+            same = kernels(m) == kernels(m, without)
+            t.ok(case.__name__ + ', its steps', same == (case in left), kernels(m))
+            t.ok(case.__name__ + ', its answer', not differs(m.answer(), m.answer(without)))
+    t.done()
