@@ -159,14 +159,17 @@ static inline int inlay_typed(sqrt)(void *const *base, const inlay_step *s,
 
 #define INLAY_NAME inlay_typed(asin)
 #define INLAY_FORMULA INLAY_F(asin)(x)
+#define INLAY_VECTOR inlay_asin_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(acos)
 #define INLAY_FORMULA INLAY_F(acos)(x)
+#define INLAY_VECTOR inlay_acos_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(atan)
 #define INLAY_FORMULA INLAY_F(atan)(x)
+#define INLAY_VECTOR inlay_atan_v(x)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_typed(sinh)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
  * Functions of <math.h> that elementwise kernels take of vectors of the machine's width: log, sin,
- * cos, floor, ceil. Errors are below 2 units in the last place (tests/unit/kernels). */
+ * cos, asin, acos, atan, floor, ceil. Errors are below 2 units in the last place
+ * (tests/unit/kernels). */
 #ifndef INLAY_MATH_MORE_VEC_H
 #define INLAY_MATH_MORE_VEC_H
 
@@ -129,6 +130,83 @@ INLAY_INLINE inlay_vf inlay_sin_v(inlay_vf x)
 INLAY_INLINE inlay_vf inlay_cos_v(inlay_vf x)
 {
     return inlay_is_far_v(x) ? inlay_each_v(x, cosf) : inlay_wave_v(x, 1);
+}
+
+/* ---- asin, acos and atan ---- */
+
+#define INLAY_HALF_PI 1.57079637f
+#define INLAY_HALF_PI_LOW -4.37113883e-8f /* pi / 2 is their sum */
+
+/* atan(z) for 0 <= |z| <= 1. */
+INLAY_INLINE inlay_vf inlay_atan_poly_v(inlay_vf z)
+{
+    const inlay_vf q = z * z;
+    inlay_vf p = inlay_all(-1.7904058332e-03f);
+    p = inlay_step_v(1.0899696499e-02f, q, p);
+    p = inlay_step_v(-3.1148936599e-02f, q, p);
+    p = inlay_step_v(5.7927228510e-02f, q, p);
+    p = inlay_step_v(-8.4015816450e-02f, q, p);
+    p = inlay_step_v(1.0951506346e-01f, q, p);
+    p = inlay_step_v(-1.4264102280e-01f, q, p);
+    p = inlay_step_v(1.9998534024e-01f, q, p);
+    p = inlay_step_v(-3.3333298564e-01f, q, p);
+    return INLAY_V(fma)(z * q, p, z);
+}
+
+/* Above 1 it is pi / 2 - atan(1 / t). */
+INLAY_INLINE inlay_vf inlay_atan_v(inlay_vf x)
+{
+    const inlay_vf t = inlay_fabs_v(x);
+    const inlay_vf one = inlay_all(1.0f);
+    const inlay_vi above = t > 1.0f;
+    const inlay_vf z =
+        inlay_pick_v(above, -one, t) / inlay_pick_v(above, t, one);
+    const inlay_vf near = inlay_atan_poly_v(z);
+    const inlay_vf far = near + INLAY_HALF_PI_LOW + INLAY_HALF_PI;
+    return inlay_signed_v(inlay_pick_v(above, far, near), x);
+}
+
+/* asin(s) for |s| <= INLAY_ASIN_NEAR, q = s^2. Beyond it what is taken from pi / 2 is below 1. */
+#define INLAY_ASIN_NEAR 0.5625f
+INLAY_INLINE inlay_vf inlay_asin_poly_v(inlay_vf s, inlay_vf q)
+{
+    inlay_vf p = inlay_all(4.8113245517e-02f);
+    p = inlay_step_v(6.1999135651e-03f, q, p);
+    p = inlay_step_v(3.4183420241e-02f, q, p);
+    p = inlay_step_v(4.4207509607e-02f, q, p);
+    p = inlay_step_v(7.5022496283e-02f, q, p);
+    p = inlay_step_v(1.6666628420e-01f, q, p);
+    return INLAY_V(fma)(s * q, p, s);
+}
+
+/* acos(t) / 2 for INLAY_ASIN_NEAR <= t <= 1. */
+INLAY_INLINE inlay_vf inlay_acos_half_v(inlay_vf t)
+{
+    const inlay_vf q = (1.0f - t) * 0.5f;
+    return inlay_asin_poly_v(INLAY_V(root)(q), q);
+}
+
+INLAY_INLINE inlay_vf inlay_asin_v(inlay_vf x)
+{
+    const inlay_vf t = inlay_fabs_v(x);
+    const inlay_vf half = inlay_acos_half_v(t);
+    const inlay_vf far =
+        inlay_all(INLAY_HALF_PI) - (half + half - INLAY_HALF_PI_LOW);
+    const inlay_vf near = inlay_asin_poly_v(x, x * x);
+    return inlay_pick_v(t <= INLAY_ASIN_NEAR, near, inlay_signed_v(far, x));
+}
+
+INLAY_INLINE inlay_vf inlay_acos_v(inlay_vf x)
+{
+    const inlay_vf t = inlay_fabs_v(x);
+    const inlay_vf half = inlay_acos_half_v(t);
+    const inlay_vf twice = half + half;
+    const inlay_vf less =
+        inlay_all(2.0f * INLAY_HALF_PI) - (twice - 2.0f * INLAY_HALF_PI_LOW);
+    const inlay_vf near = inlay_all(INLAY_HALF_PI) -
+                          (inlay_asin_poly_v(x, x * x) - INLAY_HALF_PI_LOW);
+    const inlay_vf far = inlay_pick_v(x < 0.0f, less, twice);
+    return inlay_pick_v(t <= INLAY_ASIN_NEAR, near, far);
 }
 
 /* ---- whole numbers ---- */

@@ -327,6 +327,21 @@ static float vector_cos(float x)
     return last_lane(inlay_cos_v, x);
 }
 
+static float vector_asin(float x)
+{
+    return last_lane(inlay_asin_v, x);
+}
+
+static float vector_acos(float x)
+{
+    return last_lane(inlay_acos_v, x);
+}
+
+static float vector_atan(float x)
+{
+    return last_lane(inlay_atan_v, x);
+}
+
 static float vector_floor(float x)
 {
     return last_lane(inlay_floor_v, x);
@@ -341,6 +356,9 @@ static float vector_ceil(float x)
 #define vector_log logf
 #define vector_sin sinf
 #define vector_cos cosf
+#define vector_asin asinf
+#define vector_acos acosf
+#define vector_atan atanf
 #define vector_floor floorf
 #define vector_ceil ceilf
 #define vector_exp inlay_exp_f
@@ -392,6 +410,9 @@ static void everywhere(void **state)
     check_everywhere("log", vector_log, log, 1.5);
     check_everywhere("sin", vector_sin, sin, 2.0);
     check_everywhere("cos", vector_cos, cos, 2.0);
+    check_everywhere("asin", vector_asin, asin, 2.0);
+    check_everywhere("acos", vector_acos, acos, 2.0);
+    check_everywhere("atan", vector_atan, atan, 2.0);
     check_everywhere("tanh", vector_tanh, tanh, 2.5);
     check_everywhere("erf", vector_erf, erf, 2.5);
     check_everywhere("floor", vector_floor, floor, 0.0);
@@ -399,9 +420,13 @@ static void everywhere(void **state)
     assert_true(worst_ulp(vector_log, log, 0.3f, 3.0f) < 1.5);
     assert_true(worst_ulp(vector_sin, sin, -4096.0f, 4096.0f) < 2.0);
     assert_true(worst_ulp(vector_cos, cos, -4096.0f, 4096.0f) < 2.0);
+    assert_true(worst_ulp(vector_asin, asin, -1.0f, 1.0f) < 2.0);
+    assert_true(worst_ulp(vector_acos, acos, -1.0f, 0.999f) < 2.0);
+    assert_true(worst_ulp(vector_atan, atan, -9.0f, 9.0f) < 2.0);
     assert_true(worst_ulp(vector_floor, floor, -9.0f, 9.0f) <= 0.0);
     assert_true(worst_ulp(vector_ceil, ceil, -9.0f, 9.0f) <= 0.0);
     assert_true(signbit(vector_sin(-0.0f)) && signbit(vector_ceil(-0.5f)));
+    assert_true(signbit(vector_asin(-0.0f)) && signbit(vector_atan(-0.0f)));
 }
 
 static void functions_of_vectors(void **state)
