@@ -323,6 +323,52 @@ static void tables(void **state)
                             x[table[i] + table[5 + j] + k]);
 }
 
+/* The places of a line that is padded by repeating its last elements, or any places. */
+static void some_places(int32_t *table, int32_t n, int32_t run, bool padded)
+{
+    const int32_t ahead = (int32_t)rnd(4);
+    const int32_t size = n > 2 * ahead ? n - 2 * ahead : n;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t at = i < ahead ? 0 : i - ahead;
+        const int32_t edge = at < size ? at : size - 1;
+        table[i] = run * (padded ? edge : (int32_t)rnd((uint32_t)n));
+    }
+}
+
+/* Lines with a part that lies together, without one, and some that come twice. */
+static void random_tables(void **state)
+{
+    (void)state;
+    inlay_kernel *const kernels[] = { inlay_pick_8, inlay_pick_16,
+                                      inlay_pick_32, inlay_pick_64,
+                                      inlay_pick_128 };
+    enum { ROWS = 6, MOST = 60, RUNS = 3 };
+    for (int round = 0; round < 500; round++) {
+        const int kind = round % 5;
+        const size_t size = (size_t)1 << kind;
+        const int32_t run = 1 + (int32_t)rnd(RUNS);
+        const int32_t n = 1 + (int32_t)rnd(MOST);
+        const int32_t row = n * run;
+        const inlay_pick_params p = { .rank = 2, .run = run, .n = { ROWS, n } };
+        const size_t bytes = (size_t)(ROWS * row) * size;
+        unsigned char *x = rnd_bytes(bytes);
+        unsigned char *y = rnd_bytes(bytes);
+        int32_t table[ROWS + MOST];
+        some_places(table, ROWS, row, round % 2);
+        some_places(table + ROWS, n, run, round / 2 % 2);
+        y[bytes] = 99;
+        assert_int_equal(RUN(kernels[kind], &p, y, x, table), 0);
+        assert_int_equal(y[bytes], 99);
+        for (int32_t i = 0; i < ROWS * n; i++) {
+            const int32_t from = table[i / n] + table[ROWS + i % n];
+            assert_memory_equal(y + (size_t)(i * run) * size,
+                                x + (size_t)from * size, (size_t)run * size);
+        }
+        free(x);
+        free(y);
+    }
+}
+
 static void slices_by_value(void **state)
 {
     (void)state;
@@ -477,6 +523,7 @@ int main(void)
         cmocka_unit_test(small_shuffles),
         cmocka_unit_test(concats),
         cmocka_unit_test(tables),
+        cmocka_unit_test(random_tables),
         cmocka_unit_test(slices_by_value),
         cmocka_unit_test(pads_by_value),
     };
