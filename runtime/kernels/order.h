@@ -7,6 +7,12 @@
 #include "inlay_memory.h"
 #include "inlay.h"
 #include "kernels/libm.h"
+#include "kernels/vec.h"
+
+/* Lines that are summed up side by side, where there are vectors. */
+#if INLAY_VL > 1
+#define INLAY_ORDER_LANES 64
+#endif
 
 /* topk: values and indices [outer][k][inner] of x [outer][n][inner], best first; of equals the
  * first. Operands: values, indices, x. */

@@ -244,6 +244,60 @@ INLAY_INLINE void inlay_typed(cumulate_line)(INLAY_T *y, const INLAY_T *x,
     }
 }
 
+#ifdef INLAY_ORDER_LANES
+/* So many lines that lie side by side: a member of each is read before one is written. */
+INLAY_INLINE void inlay_typed(cumulate_lanes)(INLAY_T *y, const INLAY_T *x,
+                                              int32_t n, ptrdiff_t step,
+                                              const int exclusive,
+                                              const int product)
+{
+    INLAY_WIDE all[INLAY_ORDER_LANES];
+    int32_t i, k;
+    for (k = 0; k < INLAY_ORDER_LANES; k++)
+        all[k] = (INLAY_WIDE)product;
+    for (i = 0; i < n; i++) {
+        INLAY_T block[INLAY_ORDER_LANES];
+        for (k = 0; k < INLAY_ORDER_LANES; k++) {
+            const INLAY_WIDE value = (INLAY_WIDE)x[k];
+            const INLAY_WIDE next = product ? all[k] * value : all[k] + value;
+            block[k] = (INLAY_T)(exclusive ? all[k] : next);
+            all[k] = next;
+        }
+        memcpy(y, block, sizeof block);
+        x += step;
+        y += step;
+    }
+}
+#endif
+
+/* Of `inner` lines side by side as many as go together; returns how many. */
+INLAY_INLINE int32_t inlay_typed(cumulate_some)(INLAY_T *y, const INLAY_T *x,
+                                                int32_t n, int32_t inner,
+                                                const inlay_cumulate_params *p,
+                                                const int product)
+{
+    int32_t c = 0;
+#ifdef INLAY_ORDER_LANES
+    const ptrdiff_t step = p->reverse ? -inner : inner;
+    for (; inner - c >= INLAY_ORDER_LANES; c += INLAY_ORDER_LANES) {
+        INLAY_T *to = y + c;
+        const INLAY_T *from = x + c;
+        if (p->exclusive)
+            inlay_typed(cumulate_lanes)(to, from, n, step, 1, product);
+        else
+            inlay_typed(cumulate_lanes)(to, from, n, step, 0, product);
+    }
+#else
+    (void)y;
+    (void)x;
+    (void)n;
+    (void)inner;
+    (void)p;
+    (void)product;
+#endif
+    return c;
+}
+
 INLAY_INLINE int inlay_typed(cumulate)(void *const *base, const inlay_step *s,
                                        int product)
 {
@@ -254,14 +308,15 @@ INLAY_INLINE int inlay_typed(cumulate)(void *const *base, const inlay_step *s,
     int32_t outer, n, inner, o, c;
     if (!inlay_cumulate_axis(p, axis, &outer, &n, &inner))
         return -INLAY_E_INDEX;
-    for (o = 0; o < outer; o++)
-        for (c = 0; c < inner; c++) {
-            const ptrdiff_t begin = p->reverse && n ? n - 1 : 0;
-            const ptrdiff_t at = ((ptrdiff_t)o * n + begin) * inner + c;
-            inlay_typed(cumulate_line)(y + at, x + at, n,
+    for (o = 0; o < outer; o++) {
+        const ptrdiff_t begin = p->reverse && n ? n - 1 : 0;
+        const ptrdiff_t at = ((ptrdiff_t)o * n + begin) * inner;
+        c = inlay_typed(cumulate_some)(y + at, x + at, n, inner, p, product);
+        for (; c < inner; c++)
+            inlay_typed(cumulate_line)(y + at + c, x + at + c, n,
                                        p->reverse ? -inner : inner,
                                        p->exclusive, product);
-        }
+    }
     return 0;
 }
 

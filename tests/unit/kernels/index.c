@@ -220,6 +220,49 @@ static void sequences(void **state)
     assert_memory_equal(kept, ((int32_t[]){ 3, 0, 6, 0 }), sizeof kept);
 }
 
+/* A line of a running sum or product, member by member. */
+static void check_line(const inlay_cumulate_params *p, const float *y,
+                       const float *x, bool product)
+{
+    float all = product;
+    for (int i = 0; i < p->n[1]; i++) {
+        const int member = p->reverse ? p->n[1] - 1 - i : i;
+        const int at = member * p->n[2];
+        const float before = all;
+        all = product ? all * x[at] : all + x[at];
+        assert_true(y[at] == (p->exclusive ? before : all));
+    }
+}
+
+/* Of lines side by side, some of which go together. */
+static void random_sequences(void **state)
+{
+    (void)state;
+    enum { OUTER = 2, MOST = 8, WIDEST = 150 };
+    for (int round = 0; round < 300; round++) {
+        const int32_t n = 1 + (int32_t)rnd(MOST);
+        const int32_t inner = 1 + (int32_t)rnd(WIDEST);
+        const bool product = round / 4 % 2;
+        inlay_kernel *kernel = product ? inlay_cumprod_f32 : inlay_cumsum_f32;
+        const inlay_cumulate_params p = { .rank = 3,
+                                          .axis = 1,
+                                          .exclusive = round % 2,
+                                          .reverse = round / 2 % 2,
+                                          .n = { OUTER, n, inner } };
+        const size_t count = (size_t)(OUTER * n * inner);
+        float *x = rnd_floats(count), *y = rnd_floats(count);
+        assert_int_equal(RUN(kernel, &p, y, x, NULL), 0);
+        for (int i = 0; i < OUTER * inner; i++) {
+            const int at = i / inner * n * inner + i % inner;
+            check_line(&p, y + at, x + at, product);
+        }
+        assert_int_equal(RUN(kernel, &p, x, x, NULL), 0);
+        assert_memory_equal(x, y, count * sizeof *x);
+        free(x);
+        free(y);
+    }
+}
+
 /* Batched products in three forms of strides. */
 static void contractions(void **state)
 {
