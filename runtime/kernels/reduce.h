@@ -16,6 +16,7 @@
 #include "inlay.h"
 #include "kernels/libm.h"
 #include "kernels/vec.h"
+#include "reduce_vec.h"
 
 /* Loops within a row. */
 typedef struct inlay_reduce_params {
@@ -34,22 +35,7 @@ typedef struct inlay_reduce_params {
     int32_t sr[8]; /* their strides in x, elements */
 } inlay_reduce_params;
 
-/* What is reduced to. */
 enum {
-    INLAY_REDUCE_SUM,
-    INLAY_REDUCE_MEAN,
-    INLAY_REDUCE_PROD,
-    INLAY_REDUCE_L1,
-    INLAY_REDUCE_L2,
-    INLAY_REDUCE_SUM_SQUARE,
-    INLAY_REDUCE_LOG_SUM,
-    INLAY_REDUCE_LOG_SUM_EXP,
-    INLAY_REDUCE_MAX,
-    INLAY_REDUCE_MIN
-};
-
-enum {
-    INLAY_LANES = 16,
     INLAY_CHUNK = 64, /* steps of an accumulator before it goes to the total */
     /* columns whose largest numbers are found at once: more than one only in vectors */
     INLAY_ARG_COLUMNS = INLAY_VL > 1 ? INLAY_LANES : 1
@@ -188,20 +174,6 @@ static inline double inlay_log_add(double a, double b)
 }
 
 #if INLAY_VL > 1
-/* acc[j] takes x[j] for INLAY_LANES of them, if that is larger, or smaller: compilers make no
- * vectors of it. NaN stays. */
-INLAY_INLINE void inlay_extremes(float *acc, const float *x, const int op)
-{
-    int32_t j;
-    INLAY_UNROLL
-    for (j = 0; j < INLAY_LANES; j += INLAY_VL) {
-        const INLAY_V(f) a = INLAY_V(load)(acc + j);
-        const INLAY_V(f) b = INLAY_V(load)(x + j);
-        const INLAY_V(i) is_beyond = op == INLAY_REDUCE_MAX ? b > a : b < a;
-        INLAY_V(store)(acc + j, INLAY_V(select)(is_beyond | (b != b), b, a));
-    }
-}
-
 /* The best of INLAY_LANES numbers each, and their places, take x, which is at place i, or, `along`
  * being 1, from place i on. */
 INLAY_INLINE void inlay_arg_lanes(float *best, int32_t *at, const float *x,

@@ -51,11 +51,15 @@ INLAY_INLINE void INLAY_R(rows)(INLAY_A *acc, const INLAY_T *x, int32_t n,
 INLAY_INLINE void INLAY_R(line)(INLAY_A *acc, const INLAY_T *x, int32_t n,
                                 const int op)
 {
+#ifdef INLAY_EXTREMES
+    inlay_extremes_line(acc, x, n, op); /* sums go another way */
+#else
     int32_t i, j;
     for (i = 0; i + INLAY_LANES <= n; i += INLAY_LANES)
         INLAY_R(lane)(acc, x + i, INLAY_LANES, op);
     for (j = 0; i < n; i++, j++)
         acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[i], op);
+#endif
 }
 
 /* total[j] takes the rows of column j of x, a chunk at a time. */
@@ -103,6 +107,10 @@ INLAY_INLINE INLAY_A INLAY_R(some)(const INLAY_T *x, int32_t n, const int op)
 {
     INLAY_A acc[INLAY_LANES];
     int32_t half;
+#ifdef INLAY_EXTREMES
+    if (op < INLAY_REDUCE_MAX)
+        return inlay_reduce_line(x, n, op);
+#endif
     INLAY_R(clear)(acc, op);
     INLAY_R(line)(acc, x, n, op);
     for (half = INLAY_LANES / 2; half; half /= 2)

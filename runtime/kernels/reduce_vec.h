@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: 0BSD
+ * Reductions of float in vectors of the machine's width: INLAY_LANES accumulators side by side, as
+ * reduce_walk.inc.h has them, and to the same bits. */
+#ifndef INLAY_REDUCE_VEC_H
+#define INLAY_REDUCE_VEC_H
+
+#include "kernels/libm.h"
+#include "kernels/math_vec.h"
+
+/* What is reduced to. */
+enum {
+    INLAY_REDUCE_SUM,
+    INLAY_REDUCE_MEAN,
+    INLAY_REDUCE_PROD,
+    INLAY_REDUCE_L1,
+    INLAY_REDUCE_L2,
+    INLAY_REDUCE_SUM_SQUARE,
+    INLAY_REDUCE_LOG_SUM,
+    INLAY_REDUCE_LOG_SUM_EXP,
+    INLAY_REDUCE_MAX,
+    INLAY_REDUCE_MIN
+};
+
+enum {
+    INLAY_LANES = 16,
+    INLAY_LANES_VECTORS = INLAY_LANES / INLAY_VL /* of all accumulators */
+};
+
+#if INLAY_VL > 1
+
+/* ---- largest and smallest ---- */
+
+/* acc[j] takes x[j] for INLAY_LANES of them, if that is larger, or smaller: compilers make no
+ * vectors of it. NaN stays. */
+INLAY_INLINE void inlay_extremes(float *acc, const float *x, const int op)
+{
+    int32_t j;
+    INLAY_UNROLL
+    for (j = 0; j < INLAY_LANES; j += INLAY_VL) {
+        const inlay_vf a = INLAY_V(load)(acc + j);
+        const inlay_vf b = INLAY_V(load)(x + j);
+        const inlay_vi is_beyond = op == INLAY_REDUCE_MAX ? b > a : b < a;
+        INLAY_V(store)(acc + j, inlay_pick_v(is_beyond | (b != b), b, a));
+    }
+}
+
+/* Does a lane have a bit? */
+INLAY_INLINE int inlay_any_lane(inlay_vi lanes)
+{
+    uint64_t pair[INLAY_VL / 2];
+    uint64_t any = 0;
+    int32_t i;
+    memcpy(pair, &lanes, sizeof pair);
+    INLAY_UNROLL
+    for (i = 0; i < INLAY_VL / 2; i++)
+        any |= pair[i];
+    return any != 0;
+}
+
+/* The same for `blocks` blocks of x, with one instruction each; 0: there is a NaN, which that would
+ * lose. */
+INLAY_INLINE int inlay_extremes_of(float *acc, const float *x, int32_t blocks,
+                                   const int op)
+{
+    inlay_vf best[INLAY_LANES_VECTORS];
+    inlay_vi odd = { 0 };
+    int32_t i, v;
+    INLAY_UNROLL
+    for (v = 0; v < INLAY_LANES_VECTORS; v++)
+        best[v] = INLAY_V(load)(acc + v * INLAY_VL);
+    for (i = 0; i < blocks; i++, x += INLAY_LANES) {
+        INLAY_UNROLL
+        for (v = 0; v < INLAY_LANES_VECTORS; v++) {
+            const inlay_vf b = INLAY_V(load)(x + v * INLAY_VL);
+            const inlay_vf a = best[v];
+            best[v] = op == INLAY_REDUCE_MAX ? INLAY_V(max)(b, a)
+                                             : INLAY_V(min)(b, a);
+            odd |= b != b;
+        }
+    }
+    if (inlay_any_lane(odd))
+        return 0;
+    INLAY_UNROLL
+    for (v = 0; v < INLAY_LANES_VECTORS; v++)
+        INLAY_V(store)(acc + v * INLAY_VL, best[v]);
+    return 1;
+}
+
+/* x[0] to x[n - 1], n < INLAY_LANES, in a block; what is behind them does not count. */
+INLAY_INLINE void inlay_extremes_rest(float *block, const float *x, int32_t n,
+                                      const int op)
+{
+    const float rest = op == INLAY_REDUCE_MAX ? -INFINITY : INFINITY;
+    int32_t j;
+    INLAY_UNROLL
+    for (j = 0; j < INLAY_LANES; j += INLAY_VL) {
+        inlay_vf v = inlay_all(rest);
+        if (n > j)
+            v = inlay_take_or_v(x + j, n - j, rest);
+        INLAY_V(store)(block + j, v);
+    }
+}
+
+/* acc[j % INLAY_LANES] takes x[j], j < n. */
+INLAY_INLINE void inlay_extremes_line(float *acc, const float *x, int32_t n,
+                                      const int op)
+{
+    const int32_t whole = n / INLAY_LANES * INLAY_LANES;
+    float rest[INLAY_LANES];
+    int32_t i;
+    if (!inlay_extremes_of(acc, x, n / INLAY_LANES, op))
+        for (i = 0; i < whole; i += INLAY_LANES)
+            inlay_extremes(acc, x + i, op);
+    if (whole < n) {
+        inlay_extremes_rest(rest, x + whole, n - whole, op);
+        inlay_extremes(acc, rest, op);
+    }
+}
+
+/* ---- sums and products ---- */
+
+/* a takes x. */
+INLAY_INLINE inlay_vf inlay_reduce_take_v(inlay_vf a, inlay_vf x, const int op)
+{
+    switch (op) {
+    case INLAY_REDUCE_PROD:
+        return a * x;
+    case INLAY_REDUCE_L1:
+        return a + inlay_fabs_v(x);
+    case INLAY_REDUCE_L2:
+    case INLAY_REDUCE_SUM_SQUARE:
+        return a + x * x;
+    default:
+        return a + x;
+    }
+}
+
+INLAY_INLINE inlay_f4 inlay_reduce_join4(inlay_f4 a, inlay_f4 b, const int op)
+{
+    return op == INLAY_REDUCE_PROD ? a * b : a + b;
+}
+
+/* What INLAY_LANES accumulators come to: each half is joined to the other. */
+INLAY_INLINE float inlay_reduce_halves(const float *acc, const int op)
+{
+    inlay_f4 part[4];
+    inlay_f4 all;
+    int32_t j;
+    INLAY_UNROLL
+    for (j = 0; j < 4; j++)
+        part[j] = inlay_load4(acc + 4 * j);
+    part[0] = inlay_reduce_join4(part[0], part[2], op);
+    part[1] = inlay_reduce_join4(part[1], part[3], op);
+    all = inlay_reduce_join4(part[0], part[1], op);
+    if (op == INLAY_REDUCE_PROD)
+        return all[0] * all[2] * (all[1] * all[3]);
+    return all[0] + all[2] + (all[1] + all[3]);
+}
+
+/* What a line of n elements comes to. */
+INLAY_INLINE float inlay_reduce_line(const float *x, int32_t n, const int op)
+{
+    const float first = op == INLAY_REDUCE_PROD ? 1.0f : 0.0f;
+    inlay_vf sum[INLAY_LANES_VECTORS];
+    float acc[INLAY_LANES];
+    int32_t v;
+    INLAY_UNROLL
+    for (v = 0; v < INLAY_LANES_VECTORS; v++)
+        sum[v] = inlay_all(first);
+    for (; n >= INLAY_LANES; n -= INLAY_LANES, x += INLAY_LANES) {
+        INLAY_UNROLL
+        for (v = 0; v < INLAY_LANES_VECTORS; v++) {
+            const inlay_vf some = INLAY_V(load)(x + v * INLAY_VL);
+            sum[v] = inlay_reduce_take_v(sum[v], some, op);
+        }
+    }
+    INLAY_UNROLL
+    for (v = 0; v < INLAY_LANES_VECTORS; v++) {
+        const int32_t left = n - v * INLAY_VL;
+        if (left > 0) {
+            const float *from = x + v * INLAY_VL;
+            const inlay_vf some = inlay_take_or_v(from, left, first);
+            sum[v] = inlay_reduce_take_v(sum[v], some, op);
+        }
+        INLAY_V(store)(acc + v * INLAY_VL, sum[v]);
+    }
+    return inlay_reduce_halves(acc, op);
+}
+
+#endif
+#endif
