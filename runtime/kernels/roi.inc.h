@@ -203,6 +203,151 @@ static inline inlay_typed(roi)
     return roi;
 }
 
+#ifdef INLAY_SAMPLE_MOST
+/* What is known of cells for all channels: the samples of each, one cell after the other. */
+typedef struct inlay_typed(roi_table)
+{
+    int32_t cells;
+    int32_t end[INLAY_SAMPLE_MOST];     /* of each cell's samples */
+    INLAY_T divisor[INLAY_SAMPLE_MOST]; /* how many there are in a cell */
+    inlay_typed(four) four[INLAY_SAMPLE_MOST];
+}
+inlay_typed(roi_table);
+
+/* The elements around (v, u), which may lie outside of the image: returns how many fours. */
+static inline int32_t inlay_typed(roi_around)(const inlay_roi_align_params *p,
+                                              INLAY_T v, INLAY_T u,
+                                              inlay_typed(four) * four)
+{
+    inlay_typed(between) row, column;
+    int32_t i;
+    if (v < -1 || v > (INLAY_T)p->h || u < -1 || u > (INLAY_T)p->w)
+        return 0;
+    row = inlay_typed(roi_between)(v, p->h);
+    column = inlay_typed(roi_between)(u, p->w);
+    for (i = 0; i < 4; i++) {
+        const int64_t line = i / 2 ? row.high : row.low;
+        const int64_t at = i % 2 ? column.high : column.low;
+        const INLAY_T down = i / 2 ? row.part : 1 - row.part;
+        const INLAY_T right = i % 2 ? column.part : 1 - column.part;
+        four->at[i] = (ptrdiff_t)(line * p->w + at);
+        four->weight[i] = down * right;
+    }
+    return 1;
+}
+
+/* The samples of a cell go behind those of the table; 0: there is no room. */
+static inline int inlay_typed(roi_enter)(const inlay_roi_align_params *p,
+                                         inlay_typed(roi_table) * table,
+                                         const inlay_typed(roi_side) * v,
+                                         const inlay_typed(roi_side) * u)
+{
+    const int32_t rows = v->range[1] - v->range[0];
+    const int32_t columns = u->range[1] - u->range[0];
+    int32_t n = table->cells ? table->end[table->cells - 1] : 0;
+    int32_t i, k;
+    if (table->cells == INLAY_SAMPLE_MOST ||
+        (int64_t)rows * columns > INLAY_SAMPLE_MOST - n)
+        return 0;
+    for (i = 0; i < rows; i++)
+        for (k = 0; k < columns; k++) {
+            const INLAY_T row = inlay_typed(roi_place)(v, v->range[0] + i);
+            const INLAY_T at = inlay_typed(roi_place)(u, u->range[0] + k);
+            n += inlay_typed(roi_around)(p, row, at, table->four + n);
+        }
+    table->divisor[table->cells] = v->samples * u->samples;
+    table->end[table->cells++] = n;
+    return 1;
+}
+
+/* Cells from number `first` of a region on, as many as fit into the table. */
+static inline void inlay_typed(roi_fill)(const inlay_roi_align_params *p,
+                                         inlay_typed(roi_table) * table,
+                                         const inlay_typed(roi) * roi,
+                                         int32_t first)
+{
+    inlay_typed(roi_side) v, u;
+    int32_t i;
+    table->cells = 0;
+    for (i = first; i < p->ph * p->pw; i++) {
+        const INLAY_T row = (INLAY_T)(i / p->pw);
+        const INLAY_T column = (INLAY_T)(i % p->pw);
+        v = inlay_typed(roi_side_of)(roi->top + row * roi->height, roi->height,
+                                     p->ratio, p->h);
+        u = inlay_typed(roi_side_of)(roi->left + column * roi->width,
+                                     roi->width, p->ratio, p->w);
+        if (v.samples < 1 || u.samples < 1 || p->h < 1 || p->w < 1 ||
+            !inlay_typed(roi_enter)(p, table, &v, &u))
+            break;
+    }
+}
+
+/* The cells of a table, of one channel. */
+static inline void inlay_typed(roi_averages)(INLAY_T *y, const INLAY_T *x,
+                                             const inlay_typed(roi_table) *
+                                                 table)
+{
+    int32_t n = 0;
+    int32_t i;
+    for (i = 0; i < table->cells; i++) {
+        INLAY_T value = 0;
+        for (; n < table->end[i]; n++)
+            value += inlay_typed(four_of)(x, table->four + n);
+        y[i] = value / table->divisor[i];
+    }
+}
+
+/* Averages of the cells of a region from number `first` on that go into a table, for all channels:
+ * returns how many. */
+static inline int32_t inlay_typed(roi_some)(const inlay_roi_align_params *p,
+                                            INLAY_T *y, const INLAY_T *x,
+                                            const inlay_typed(roi) * roi,
+                                            int32_t first)
+{
+    inlay_typed(roi_table) table;
+    int64_t c;
+    if (p->max)
+        return 0;
+    inlay_typed(roi_fill)(p, &table, roi, first);
+    for (c = 0; table.cells && c < p->c; c++) {
+        inlay_typed(roi_averages)(y + first, x, &table);
+        y += p->ph * p->pw;
+        x += p->h * p->w;
+    }
+    return table.cells;
+}
+
+/* Cell `i` of all channels of a region. */
+static inline void inlay_typed(roi_one)(const inlay_roi_align_params *p,
+                                        INLAY_T *y, const INLAY_T *x,
+                                        const inlay_typed(roi) * roi, int32_t i)
+{
+    int64_t c;
+    for (c = 0; c < p->c; c++) {
+        y[i] = inlay_typed(roi_cell)(p, x, roi, i / p->pw, i % p->pw);
+        y += p->ph * p->pw;
+        x += p->h * p->w;
+    }
+}
+
+/* All channels of a region, some cells at a time: returns where y ends. */
+static inline INLAY_T *
+inlay_typed(roi_channels)(const inlay_roi_align_params *p, INLAY_T *y,
+                          const INLAY_T *x, const inlay_typed(roi) * roi)
+{
+    const int32_t cells = p->ph * p->pw;
+    int32_t i = 0;
+    while (i < cells) {
+        const int32_t n = inlay_typed(roi_some)(p, y, x, roi, i);
+        i += n;
+        if (n)
+            continue;
+        inlay_typed(roi_one)(p, y, x, roi, i);
+        i++;
+    }
+    return y + p->c * cells;
+}
+#else
 /* All cells of a region of one plane: returns where y ends. */
 static inline INLAY_T *inlay_typed(roi_plane)(const inlay_roi_align_params *p,
                                               INLAY_T *y, const INLAY_T *x,
@@ -228,6 +373,7 @@ inlay_typed(roi_channels)(const inlay_roi_align_params *p, INLAY_T *y,
     }
     return y;
 }
+#endif
 
 static inline int inlay_typed(roi_align)(void *const *base, const inlay_step *s,
                                          int32_t r0, int32_t r1)

@@ -6,6 +6,12 @@
 
 #include "index.h"
 #include "kernels/libm.h"
+#include "kernels/vec.h"
+
+/* Where there is room for them: places whose elements are known for all channels. */
+#if INLAY_VL > 1
+#define INLAY_SAMPLE_MOST 32
+#endif
 
 enum { INLAY_SAMPLE_LINEAR, INLAY_SAMPLE_NEAREST, INLAY_SAMPLE_CUBIC };
 enum { INLAY_EDGE_ZEROS, INLAY_EDGE_BORDER, INLAY_EDGE_REFLECTION };

@@ -172,6 +172,90 @@ inlay_typed(grid_place_sample)(const inlay_grid_sample_params *p, INLAY_T *y,
     }
 }
 
+#ifdef INLAY_SAMPLE_MOST
+/* Four elements of a plane and their weights. */
+typedef struct inlay_typed(four)
+{
+    ptrdiff_t at[4];
+    INLAY_T weight[4];
+}
+inlay_typed(four);
+
+/* What they come to. */
+INLAY_INLINE INLAY_T inlay_typed(four_of)(const INLAY_T *x,
+                                          const inlay_typed(four) * four)
+{
+    INLAY_T sum = four->weight[0] * x[four->at[0]];
+    int32_t i;
+    INLAY_UNROLL
+    for (i = 1; i < 4; i++)
+        sum += four->weight[i] * x[four->at[i]];
+    return sum;
+}
+
+/* The elements around a place of a grid; 0: some lie outside of the image. */
+static inline int inlay_typed(grid_four)(const inlay_grid_sample_params *p,
+                                         const INLAY_T *grid,
+                                         inlay_typed(four) * four)
+{
+    inlay_typed(taps) rows, columns;
+    int32_t i;
+    inlay_typed(grid_taps)(p, 1, grid[1], &rows);
+    inlay_typed(grid_taps)(p, 2, grid[0], &columns);
+    for (i = 0; i < 4; i++) {
+        const int64_t row = rows.index[i / 2];
+        const int64_t column = columns.index[i % 2];
+        if (row < 0 || column < 0)
+            return 0;
+        four->at[i] = (ptrdiff_t)(row * p->size[2] + column);
+        four->weight[i] = rows.weight[i / 2] * columns.weight[i % 2];
+    }
+    return 1;
+}
+
+/* Places of the grid, from one of an image on, whose elements all lie within, at most
+ * INLAY_SAMPLE_MOST and `left`: one channel after the other. Returns how many. */
+static inline int32_t
+inlay_typed(grid_inside)(const inlay_grid_sample_params *p, INLAY_T *y,
+                         const INLAY_T *x, const INLAY_T *grid, int64_t left)
+{
+    inlay_typed(four) four[INLAY_SAMPLE_MOST];
+    const int64_t plane = p->size[1] * p->size[2];
+    int32_t n = 0;
+    int32_t i;
+    int64_t k;
+    if (p->axes != 2 || p->mode != INLAY_SAMPLE_LINEAR)
+        return 0;
+    while (n < INLAY_SAMPLE_MOST && n < left &&
+           inlay_typed(grid_four)(p, grid + 2 * n, four + n))
+        n++;
+    for (k = 0; k < p->c; k++) {
+        for (i = 0; i < n; i++)
+            y[i] = 0 + inlay_typed(four_of)(x, four + i);
+        y += p->out;
+        x += plane;
+    }
+    return n;
+}
+#endif
+
+/* Places of the grid from one of an image on, of which `left` are left; returns how many. */
+INLAY_INLINE int32_t inlay_typed(grid_some)(const inlay_grid_sample_params *p,
+                                            INLAY_T *y, const INLAY_T *x,
+                                            const INLAY_T *grid, int64_t plane,
+                                            int64_t left)
+{
+#ifdef INLAY_SAMPLE_MOST
+    const int32_t n = inlay_typed(grid_inside)(p, y, x, grid, left);
+    if (n)
+        return n;
+#else
+    (void)left;
+#endif
+    inlay_typed(grid_place_sample)(p, y, x, grid, plane);
+    return 1;
+}
+
 static inline int inlay_typed(grid_sample)(void *const *base,
                                            const inlay_step *s, int32_t r0,
                                            int32_t r1)
@@ -183,12 +267,13 @@ static inline int inlay_typed(grid_sample)(void *const *base,
     const INLAY_T *grid = (const INLAY_T *)inlay_at(base, s, 2);
     const int64_t plane = p->size[0] * p->size[1] * p->size[2];
     int64_t i, o;
+    int32_t n;
     (void)r0;
     (void)r1;
     for (i = 0; i < p->n; i++) {
-        for (o = 0; o < p->out; o++) {
-            inlay_typed(grid_place_sample)(p, y + o, x, grid, plane);
-            grid += p->axes;
+        for (o = 0; o < p->out; o += n) {
+            n = inlay_typed(grid_some)(p, y + o, x, grid, plane, p->out - o);
+            grid += (ptrdiff_t)n * p->axes;
         }
         y += p->c * p->out;
         x += p->c * plane;
