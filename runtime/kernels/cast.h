@@ -5,16 +5,9 @@
 #define INLAY_CAST_H
 
 #include "half.h"
+#include "kernels/cast_vec.h"
 #include "kernels/half_vec.h"
 #include "nd.h"
-
-/* What no 64-bit integer holds is the least one. */
-static inline int64_t inlay_to_i64(double x)
-{
-    if (!(x >= -9223372036854775808.0 && x < 9223372036854775808.0))
-        return INT64_MIN;
-    return (int64_t)x;
-}
 
 static inline uint64_t inlay_to_u64(double x)
 {
@@ -30,14 +23,20 @@ static inline uint64_t inlay_to_u64(double x)
 #define INLAY_TO(Y, x) \
     (INLAY_FITS_32(x) ? (Y)(int32_t)(x) : (Y)inlay_to_i64((double)(x)))
 #define INLAY_TO_U64(x) inlay_to_u64((double)x)
+#define INLAY_INTEGERS inlay_typed(integers)(y, x, n, sizeof(INLAY_Y))
+#define INLAY_BYTES 0
 #define INLAY_FAMILY "cast.inc.h"
 #include "each_float.inc.h"
 #undef INLAY_TO
 #undef INLAY_TO_U64
+#undef INLAY_INTEGERS
+#undef INLAY_BYTES
 
 /* From integers, and from bool. */
 #define INLAY_TO(Y, x) (x)
 #define INLAY_TO_U64(x) (x)
+#define INLAY_INTEGERS 0
+#define INLAY_BYTES inlay_floats(y, x, n, sizeof(INLAY_T), (INLAY_T)-1 < 1)
 #include "each_integer.inc.h"
 
 #define INLAY_T uint8_t
@@ -47,6 +46,8 @@ static inline uint64_t inlay_to_u64(double x)
 #undef inlay_typed
 #undef INLAY_TO
 #undef INLAY_TO_U64
+#undef INLAY_INTEGERS
+#undef INLAY_BYTES
 #undef INLAY_FAMILY
 
 /* Small floats; p->a: saturate; p->b: rounding mode of float8e8m0 (0 up, 1 down, 2 nearest). */
@@ -55,6 +56,7 @@ static inline uint64_t inlay_to_u64(double x)
 #define INLAY_NAME inlay_cast_f16_f32
 #define INLAY_FORMULA inlay_from_f16(x)
 #define INLAY_Y float
+#define INLAY_SOME inlay_some_from_f16((float *)y, (const uint16_t *)x, n)
 #include "unary.inc.h"
 
 #define INLAY_NAME inlay_cast_bf16_f32

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
- * Floats to float16, several at a time where there are vectors: by the machine's own instruction
- * where it has one, else without branches. The bits are those of half.h while the machine rounds to
- * nearest, NaNs included. */
+ * Floats to float16 and back, several at a time where there are vectors: by the machine's own
+ * instruction where it has one, else without branches. The bits are those of half.h while the
+ * machine rounds to nearest, but for the payload of a NaN that becomes a float. */
 #ifndef INLAY_HALF_VEC_H
 #define INLAY_HALF_VEC_H
 
@@ -75,6 +75,60 @@ INLAY_INLINE INLAY_V(half) inlay_to_halves(INLAY_V(f) x)
 
 #endif
 #endif
+
+#if INLAY_VL > 1
+/* float16 to floats. A NaN of the machine's own instruction is a quiet one. */
+#if INLAY_VL == 16
+INLAY_INLINE inlay_f16 inlay_from_halves(inlay_half16 half)
+{
+    const inlay_f16 none = { 0.0f };
+#if defined __clang__
+    return __builtin_ia32_vcvtph2ps512_mask((inlay_short16)half, none, 0xffffu,
+                                            4);
+#else
+    return __builtin_ia32_vcvtph2ps512_mask((inlay_short16)half, none, -1, 4);
+#endif
+}
+#elif INLAY_VL == 8 && defined __F16C__
+INLAY_INLINE inlay_f8 inlay_from_halves(inlay_half8 half)
+{
+    return __builtin_ia32_vcvtph2ps256((inlay_short8)half);
+}
+#else
+/* Numbers below the normal ones are what is above the least normal one of as many bits. */
+INLAY_INLINE INLAY_V(f) inlay_from_halves(INLAY_V(half) half)
+{
+    const INLAY_V(word) v = __builtin_convertvector(half, INLAY_V(word));
+    const INLAY_V(word) at = (v & 0x7fffu) << 13;
+    const INLAY_V(word) least = at + (113u << 23);
+    const INLAY_V(f) below =
+        (INLAY_V(f))least - INLAY_V(splat)(6.103515625e-05f);
+    INLAY_V(word) u = at + (112u << 23);
+    u = inlay_words_if(at < 1u << 23, (INLAY_V(word))below, u);
+    u = inlay_words_if(at >= 0x7c00u << 13, at | 0x7f800000u, u);
+    return (INLAY_V(f))(u | (v & 0x8000u) << 16);
+}
+#endif
+#endif
+
+/* to[i] = from[i] for the first of n, in vectors; returns how many. */
+INLAY_INLINE int32_t inlay_some_from_f16(float *to, const uint16_t *from,
+                                         int32_t n)
+{
+    int32_t i = 0;
+#if INLAY_VL > 1
+    for (; n - i >= INLAY_VL; i += INLAY_VL) {
+        INLAY_V(half) half;
+        memcpy(&half, from + i, sizeof half);
+        INLAY_V(store)(to + i, inlay_from_halves(half));
+    }
+#else
+    (void)to;
+    (void)from;
+    (void)n;
+#endif
+    return i;
+}
 
 /* to[i] = from[i], i < n. `to` may begin where `from` does. */
 INLAY_APART void inlay_to_f16_row(uint16_t *to, const float *from, int32_t n)

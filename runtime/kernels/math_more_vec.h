@@ -98,15 +98,7 @@ INLAY_INLINE inlay_vf inlay_wave_v(inlay_vf x, uint32_t quarters)
 /* Does one of them lie beyond the wave's most, or is NaN? */
 INLAY_INLINE int inlay_is_far_v(inlay_vf x)
 {
-    const inlay_vi near = inlay_fabs_v(x) <= INLAY_WAVE_MOST;
-    uint64_t pair[INLAY_VL / 2];
-    uint64_t all = UINT64_MAX;
-    int i;
-    memcpy(pair, &near, sizeof pair);
-    INLAY_UNROLL
-    for (i = 0; i < INLAY_VL / 2; i++)
-        all &= pair[i];
-    return all != UINT64_MAX;
+    return inlay_any_lane(~(inlay_fabs_v(x) <= INLAY_WAVE_MOST));
 }
 
 /* The same by the library's function, one by one. */

@@ -44,19 +44,6 @@ INLAY_INLINE void inlay_extremes(float *acc, const float *x, const int op)
     }
 }
 
-/* Does a lane have a bit? */
-INLAY_INLINE int inlay_any_lane(inlay_vi lanes)
-{
-    uint64_t pair[INLAY_VL / 2];
-    uint64_t any = 0;
-    int32_t i;
-    memcpy(pair, &lanes, sizeof pair);
-    INLAY_UNROLL
-    for (i = 0; i < INLAY_VL / 2; i++)
-        any |= pair[i];
-    return any != 0;
-}
-
 /* The same for `blocks` blocks of x, with one instruction each; 0: there is a NaN, which that would
  * lose. */
 INLAY_INLINE int inlay_extremes_of(float *acc, const float *x, int32_t blocks,

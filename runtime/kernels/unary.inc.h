@@ -4,10 +4,14 @@
  *   INLAY_NAME      the name of the kernel's function
  *   INLAY_FORMULA   in terms of x, and of the numbers p->a and p->b
  *   INLAY_VECTOR    the same of vectors of floats; without it the compiler makes what it can
+ *   INLAY_SOME      makes the first of n elements of y from x and returns how many; without it none
  *   INLAY_T         the type of x
  *   INLAY_Y         the type of y, where it is another one */
 #ifndef INLAY_Y
 #define INLAY_Y INLAY_T
+#endif
+#ifndef INLAY_SOME
+#define INLAY_SOME 0
 #endif
 
 #if defined INLAY_VECTOR && INLAY_SINGLE && INLAY_VL > 1
@@ -40,7 +44,10 @@ static inline void INLAY_JOIN(INLAY_NAME, _n)(void *y, const void *source,
 static inline void INLAY_JOIN(INLAY_NAME, _n)(void *y, const void *x, int32_t n,
                                               const inlay_flat_params *p)
 {
-    INLAY_JOIN(INLAY_NAME, _loop)((INLAY_Y *)y, n, (const INLAY_T *)x, p);
+    const int32_t done = INLAY_SOME;
+    INLAY_Y *to = (INLAY_Y *)y + done;
+    const INLAY_T *from = (const INLAY_T *)x + done;
+    INLAY_JOIN(INLAY_NAME, _loop)(to, n - done, from, p);
 }
 #endif
 
@@ -54,4 +61,5 @@ static inline int INLAY_NAME(void *const *base, const inlay_step *s, int32_t r0,
 #undef INLAY_NAME
 #undef INLAY_FORMULA
 #undef INLAY_VECTOR
+#undef INLAY_SOME
 #undef INLAY_Y

@@ -198,6 +198,25 @@ INLAY_INLINE inlay_f16 inlay_fma_memory(inlay_f16 sum, inlay_f16 value,
 #endif
 #endif
 
+#if INLAY_VL > 1
+/* Of lanes that have all bits, or none: has one of them? */
+INLAY_INLINE int inlay_any_lane(INLAY_V(i) lanes)
+{
+#if INLAY_VL == 16
+    const inlay_i16 none = { 0 };
+    return __builtin_ia32_cmpd512_mask(lanes, none, 4, 0xffffu) != 0;
+#elif INLAY_VL == 8
+    return __builtin_ia32_movmskps256((inlay_f8)lanes) != 0;
+#elif defined __SSE2__
+    return __builtin_ia32_movmskps((inlay_f4)lanes) != 0;
+#else
+    typedef uint64_t inlay_pair __attribute__((vector_size(16)));
+    const inlay_pair pair = (inlay_pair)lanes;
+    return (pair[0] | pair[1]) != 0;
+#endif
+}
+#endif
+
 /* Keeps a loaded vector in its register: gcc would load it again for every use. */
 #if INLAY_VL > 1 && defined __x86_64__ && !defined __clang__
 #define INLAY_KEEP(v) __asm__("" : "+v"(v))

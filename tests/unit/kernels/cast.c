@@ -91,6 +91,74 @@ static void half_rows(void **state)
     }
 }
 
+/* Of float16: all numbers; of a NaN only that it is one. */
+static void rows_of_halves(void **state)
+{
+    (void)state;
+    enum { MOST = 67 };
+    uint32_t code = 0;
+    for (int32_t n = 1; code <= UINT16_MAX; n = n % MOST + 1) {
+        uint16_t x[MOST];
+        float y[MOST];
+        for (int32_t i = 0; i < n; i++)
+            x[i] = (uint16_t)code++;
+        RUN(inlay_cast_f16_f32, flat(n, 0, 0), y, x);
+        for (int32_t i = 0; i < n; i++) {
+            const float want = inlay_from_f16(x[i]);
+            if (isnan(want))
+                assert_true(isnan(y[i]) && !signbit(y[i]) == !signbit(want));
+            else
+                assert_memory_equal(y + i, &want, sizeof want);
+        }
+    }
+}
+
+/* A row is what its elements are, one by one: `from` and `to` are bytes of an element. */
+static void check_row(inlay_kernel *kernel, int32_t n, unsigned char *x,
+                      size_t from, size_t to)
+{
+    unsigned char y[70 * sizeof(int64_t)], one[sizeof(int64_t)];
+    RUN(kernel, flat(n, 0, 0), y, x);
+    for (int32_t i = 0; i < n; i++) {
+        RUN(kernel, flat(1, 0, 0), one, x + (size_t)i * from);
+        assert_memory_equal(y + (size_t)i * to, one, to);
+    }
+}
+
+static void rows_of_integers(void **state)
+{
+    (void)state;
+    static const float far[] = { NAN,          INFINITY, -INFINITY,
+                                 1e20f,        -3e9f,    4294967040.0f,
+                                 3e9f,         -1e15f,   -2147483648.0f,
+                                 2147483648.0f };
+    static const struct {
+        inlay_kernel *kernel;
+        size_t size;
+    } all[] = {
+        { inlay_cast_f32_i8, 1 },  { inlay_cast_f32_u8, 1 },
+        { inlay_cast_f32_i16, 2 }, { inlay_cast_f32_u16, 2 },
+        { inlay_cast_f32_i32, 4 }, { inlay_cast_f32_u32, 4 },
+        { inlay_cast_f32_i64, 8 },
+    };
+    for (int32_t n = 1; n <= 70; n++) {
+        float x[70];
+        unsigned char bytes[70];
+        for (int32_t i = 0; i < n; i++) {
+            x[i] = ((float)rnd(2001) - 1000) * (rnd(2) ? 0.3f : 1234567.0f);
+            if (n % 3 && rnd(20) == 0)
+                x[i] = far[rnd(sizeof far / sizeof *far)];
+            bytes[i] = (unsigned char)rnd(256);
+        }
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            check_row(all[k].kernel, n, (unsigned char *)x, sizeof *x,
+                      all[k].size);
+        check_row(inlay_cast_i8_f32, n, bytes, 1, sizeof(float));
+        check_row(inlay_cast_u8_f32, n, bytes, 1, sizeof(float));
+        check_row(inlay_cast_bool_f32, n, bytes, 1, sizeof(float));
+    }
+}
+
 typedef struct Small {
     float (*from)(uint8_t);
     uint8_t (*to)(float, int);
@@ -221,10 +289,11 @@ static void packed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(half_codes),   cmocka_unit_test(half_rounding),
-        cmocka_unit_test(eight_bits),   cmocka_unit_test(scales_and_fours),
-        cmocka_unit_test(odd_rounding), cmocka_unit_test(to_integers),
-        cmocka_unit_test(packed),       cmocka_unit_test(half_rows),
+        cmocka_unit_test(half_codes),     cmocka_unit_test(half_rounding),
+        cmocka_unit_test(eight_bits),     cmocka_unit_test(scales_and_fours),
+        cmocka_unit_test(odd_rounding),   cmocka_unit_test(to_integers),
+        cmocka_unit_test(packed),         cmocka_unit_test(half_rows),
+        cmocka_unit_test(rows_of_halves), cmocka_unit_test(rows_of_integers),
     };
     if (vectors_are_missing())
         return 77;
