@@ -336,6 +336,11 @@ typedef struct inlay_resample_from {
     ptrdiff_t step;
 } inlay_resample_from;
 
+/* Pixels of so few elements have loops of their own where there are vectors for all others. */
+#if defined INLAY_BLOCK && !defined __ARM_FEATURE_MVE
+#define INLAY_RESAMPLE_SMALL 3
+#endif
+
 #define INLAY_FAMILY "resize.inc.h"
 #include "each_float.inc.h"
 #undef INLAY_FAMILY

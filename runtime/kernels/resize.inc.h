@@ -53,6 +53,56 @@ INLAY_INLINE void inlay_typed(resample_element)(INLAY_T *y,
     }
 }
 
+#ifdef INLAY_RESAMPLE_SMALL
+/* Between two pixels each of `inner` elements, a constant. */
+INLAY_INLINE void
+inlay_typed(resample_between)(const inlay_resample_params *p, INLAY_T *y,
+                              const INLAY_T *x, const int32_t *index,
+                              const float *weight, ptrdiff_t y_step,
+                              ptrdiff_t x_step, const int inner)
+{
+    int32_t k, i;
+    for (k = 0; k < p->n_out; k++) {
+        const INLAY_T *a = x + (index[0] - p->origin) * x_step;
+        const INLAY_T *b = x + (index[1] - p->origin) * x_step;
+        const INLAY_T weight_a = (INLAY_T)weight[0];
+        const INLAY_T weight_b = (INLAY_T)weight[1];
+        const INLAY_T add = (INLAY_T)weight[2];
+        INLAY_T pixel[INLAY_RESAMPLE_SMALL];
+        INLAY_UNROLL
+        for (i = 0; i < inner; i++)
+            pixel[i] = a[i] * weight_a + b[i] * weight_b + add;
+        INLAY_UNROLL
+        for (i = 0; i < inner; i++)
+            y[i] = pixel[i];
+        y += y_step;
+        index += 2;
+        weight += 3;
+    }
+}
+
+/* Pixels of few elements; 0: they are others. */
+static inline int inlay_typed(resample_small)(const inlay_resample_params *p,
+                                              INLAY_T *y, const INLAY_T *x,
+                                              const int32_t *index,
+                                              const float *weight,
+                                              ptrdiff_t y_step,
+                                              ptrdiff_t x_step)
+{
+    if (p->taps != 2)
+        return 0;
+    if (p->inner == 1)
+        inlay_typed(resample_between)(p, y, x, index, weight, y_step, x_step,
+                                      1);
+    else if (p->inner == 3)
+        inlay_typed(resample_between)(p, y, x, index, weight, y_step, x_step,
+                                      3);
+    else
+        return 0;
+    return 1;
+}
+#endif
+
 /* The axis of x that lies in memory: elements of y and x are y_step and x_step apart. */
 static inline void inlay_typed(resample_axis)(const inlay_resample_params *p,
                                               INLAY_T *y, const INLAY_T *x,
@@ -63,6 +113,10 @@ static inline void inlay_typed(resample_axis)(const inlay_resample_params *p,
 {
     const inlay_resample_from from = { NULL, NULL, x, p->origin, x_step };
     int32_t k;
+#ifdef INLAY_RESAMPLE_SMALL
+    if (inlay_typed(resample_small)(p, y, x, index, weight, y_step, x_step))
+        return;
+#endif
     for (k = 0; k < p->n_out; k++) {
         inlay_typed(resample_element)(y, from, index, weight, p->taps,
                                       p->inner);

@@ -338,14 +338,56 @@ static void resampling(void **state)
         -INLAY_E_SHAPE);
 }
 
+/* Pixels of any number of elements, by any tables of two taps. */
+static void random_resampling(void **state)
+{
+    (void)state;
+    enum { IN = 9, MOST = 12 };
+    for (int round = 0; round < 100; round++) {
+        const int32_t inner = 1 + (int32_t)rnd(40) % (round % 2 ? 40 : 4);
+        const int32_t out = 1 + (int32_t)rnd(MOST);
+        const inlay_resample_params p = { .along = INLAY_ALONG_ANY,
+                                          .outer = 2,
+                                          .n_in = IN,
+                                          .n_out = out,
+                                          .inner = inner,
+                                          .taps = 2 };
+        int32_t index[2 * MOST];
+        float *x = rnd_floats((size_t)(2 * IN * inner));
+        float *y = rnd_floats((size_t)(2 * out * inner));
+        float *weight = rnd_floats(3 * MOST);
+        for (int i = 0; i < 2 * MOST; i++)
+            index[i] = (int32_t)rnd(IN);
+        RUN(inlay_resample_f32, &p, y, x, index, weight);
+        for (int i = 0; i < 2 * out * inner; i++) {
+            const int k = i / inner % out;
+            const float *from = x + i / (out * inner) * IN * inner + i % inner;
+            const float want =
+                from[index[2 * k] * inner] * weight[3 * k] +
+                from[index[2 * k + 1] * inner] * weight[3 * k + 1] +
+                weight[3 * k + 2];
+            assert_float_equal(y[i], want, 1e-5f);
+        }
+        free(x);
+        free(y);
+        free(weight);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gathers),    cmocka_unit_test(scatters),
-        cmocka_unit_test(caches),     cmocka_unit_test(top),
-        cmocka_unit_test(uniques),    cmocka_unit_test(unique_numbers),
-        cmocka_unit_test(sequences),  cmocka_unit_test(contractions),
+        cmocka_unit_test(gathers),
+        cmocka_unit_test(scatters),
+        cmocka_unit_test(caches),
+        cmocka_unit_test(top),
+        cmocka_unit_test(uniques),
+        cmocka_unit_test(unique_numbers),
+        cmocka_unit_test(sequences),
+        cmocka_unit_test(contractions),
         cmocka_unit_test(resampling),
+        cmocka_unit_test(random_sequences),
+        cmocka_unit_test(random_resampling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
