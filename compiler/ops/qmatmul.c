@@ -169,13 +169,11 @@ static inlay_qmatmul_params product_params(const Node *node,
     return params;
 }
 
-/* The rows of the operand as pixels, those of the result alike. */
+/* The operand's pixels in the rows that the result has: its own shape may have others, where the
+ * matrix brings dimensions of 1 or takes the last one away. */
 static void product_rows(Operand *operand, int32_t rows, int64_t pixel)
 {
-    if (shape_has_rows(&operand->tensor->shape))
-        operand_image(operand);
-    else
-        operand_rows(operand, rows, pixel);
+    operand_rows(operand, rows, pixel);
     operand->strided = true;
     operand->rule.kind = ROWS_SAME;
 }
