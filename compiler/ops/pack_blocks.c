@@ -253,14 +253,29 @@ static Recipe *pack_deconv_planes(Lower *lower, const Recipe *w,
     return joined(store, planes, depth, 0);
 }
 
+/* The dimensions are those of the taps: what is flat may stand upright. */
+static Recipe *pack_deconv_deep(Lower *lower, const Recipe *w,
+                                const DeconvTaps *taps)
+{
+    const int64_t *d = recipe_dims(w);
+    const int64_t dims[5] = {
+        d[0],         /* IC */
+        d[1],         /* OC */
+        taps->all[0], /* KD */
+        taps->all[1], /* KH */
+        taps->all[2], /* KW */
+    };
+    Recipe *image = recipe_reshape(lower->store, w, 5, dims);
+    return pack_deconv_planes(lower, image, taps->phases);
+}
+
 Recipe *blocks_of_deconv(Lower *lower, const Recipe *w, int64_t groups,
                          const DeconvTaps *taps)
 {
     Store *store = lower->store;
     const int64_t *d = recipe_dims(w);
-    const int64_t *phases = taps->phases;
     if (recipe_rank(w) >= 5)
-        return pack_deconv_planes(lower, w, phases);
+        return pack_deconv_deep(lower, w, taps);
     const int64_t dims[5] = {
         groups,       d[0] / groups, /* IC */
         d[1],                        /* OC */
@@ -268,7 +283,7 @@ Recipe *blocks_of_deconv(Lower *lower, const Recipe *w, int64_t groups,
         taps->all[2],                /* KW */
     };
     Recipe *image = recipe_reshape(store, w, 5, dims);
-    return deconv_plane(lower, image, phases + 1);
+    return deconv_plane(lower, image, taps->phases + 1);
 }
 
 Recipe *blocks_as_conv(Store *store, const Recipe *w, int64_t groups)

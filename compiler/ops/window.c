@@ -397,6 +397,7 @@ void window_upright(Window *window)
     for (int i = 0; i < 2; i++)
         if (!is_flat(axis + i))
             return;
+    axis[0] = window_one; /* without a stride, which has phases */
     axis[1] = axis[2];
     axis[2] = window_one;
 }
