@@ -223,7 +223,9 @@ static bool lower_product_packed(Lower *lower, Node *node,
         return false;
     const Shape *y = &q.y->shape;
     const int64_t pixels = tensor_count(q.y) / product->n;
-    const int64_t width = shape_has_rows(y) ? shape_row_pixels(y) : 1;
+    int64_t width = 1;
+    if (shape_has_rows(y))
+        width = shape_row_pixels(y);
     inlay_qpacked_params params = product_geometry(pixels / width, width);
     params.ic = i32_checked(product->k);
     params.oc = i32_checked(product->n);
