@@ -332,10 +332,29 @@ static bool piece_apart(Check *check, const Operand *w, const Piece *piece,
     return true;
 }
 
+/* Seen as one piece, do the rows `written` of operand w lie where no row of another operand does? A
+ * kernel may write all of them in each of its units. */
+static bool joined_apart(const Check *check, const Operand *w, Range written,
+                         const Operand *operand, Range range)
+{
+    Piece all;
+    if (!rows_joined(check, w, written, &all))
+        return false;
+    const Range rows = rows_near(operand, range, &all);
+    for (int32_t k = rows.lo; k < rows.hi; k++) {
+        const Piece other = piece_of(operand, k);
+        if (all.begin < other.end && other.begin < all.end)
+            return false;
+    }
+    return true;
+}
+
 /* No byte of rows `written` of operand w may be one of another operand's rows. */
 static bool apart(Check *check, const Operand *w, Range written,
                   const Operand *operand, Range range)
 {
+    if (joined_apart(check, w, written, operand, range))
+        return true;
     for (int32_t i = written.lo; i < written.hi; i++) {
         const Piece piece = piece_of(w, i);
         if (!piece_apart(check, w, &piece, operand, range))
