@@ -2,7 +2,7 @@
  * Pad with zeros in front of Conv (or of an AveragePool that counts padding, or has none) becomes
  * the operator's own padding; in front of QLinearConv, with its zero point. So it does where
  * transpositions and dimensions of 1 lie between: signals are padded channels last, then made an
- * image. Requires: types and shapes; NCHW. Ensures: same results. */
+ * image. Requires: types and shapes. Ensures: same results. */
 #include <math.h>
 #include <string.h>
 
@@ -83,7 +83,26 @@ static bool axes_of(const Node *view, int *axis)
     return true;
 }
 
-/* From the Pad's axes to those of the node, whose first two must have none. */
+/* The first axis of a node's image. */
+static int image_axis(const Node *node)
+{
+    return node->channels_last ? 1 : 2;
+}
+
+/* Are no images and no channels added? */
+static bool pads_image(const Node *node, const Padding *padding)
+{
+    const int rank = padding->rank;
+    const int image = image_axis(node);
+    for (int axis = 0; axis < rank; axis++) {
+        const int64_t more = padding->pads[axis] + padding->pads[rank + axis];
+        if (more && (axis < image || axis >= image + rank - 2))
+            return false;
+    }
+    return true;
+}
+
+/* From the Pad's axes to those of the node. */
 static bool carry_pads(Padding *padding)
 {
     for (int i = padding->views - 1; i >= 0; i--) {
@@ -101,9 +120,6 @@ static bool carry_pads(Padding *padding)
         memcpy(padding->pads, moved, sizeof(moved));
         padding->rank = rank;
     }
-    for (int axis = 0; axis < 2; axis++)
-        if (padding->pads[axis] || padding->pads[padding->rank + axis])
-            return false;
     return true;
 }
 
@@ -126,7 +142,7 @@ static bool find_padding(Graph *graph, const Node *node, Padding *padding)
     padding->pad = before;
     return before && !before->dead && node_is(before, "Pad") &&
            pads_nothing(graph, before, node) && read_pads(graph, padding) &&
-           carry_pads(padding);
+           carry_pads(padding) && pads_image(node, padding);
 }
 
 /* What the node reads from now on: the same views of what is not padded. */
@@ -167,18 +183,19 @@ static bool takes_padding(const Node *node)
            (node_int(node, "count_include_pad", 0) || !has_pads(node));
 }
 
-/* The node's own padding and `more`, which has all axes of its image. */
+/* The node's own padding and `more`, which has all axes of its operand. */
 static void add_pads(Node *node, int rank, const int64_t *more)
 {
     const int axes = rank - 2;
+    const int image = image_axis(node);
     int64_t count;
     int64_t pads[2 * MAX_RANK] = { 0 };
     const int64_t *own = node_ints(node, "pads", &count);
     for (int64_t i = 0; i < count; i++)
         pads[i] = own[i];
     for (int i = 0; i < axes; i++) {
-        pads[i] += more[2 + i];
-        pads[axes + i] += more[rank + 2 + i];
+        pads[i] += more[image + i];
+        pads[axes + i] += more[rank + image + i];
     }
     node_set_ints(node, "pads", 2 * axes, pads);
     node_set_string(node, "auto_pad", "NOTSET");

@@ -327,6 +327,14 @@ def paddings(m):
     return [1, 20, 4], m.q(m.node('Conv', y, m.w(3, 6, 3, 3, channel=0), m.floats(3), kernel_shape=[3, 3]))
 
 
+def padded_lines(m):
+    """Rows of a product, which are pixels channels last: one more in front, then more columns, which are channels."""
+    y = m.q(m.node('Pad', m.q('x'), m.ints(0, 0, 1, 0, 0, 0, 2, 0)))
+    y = m.q(m.node('MatMul', y, m.w(6, 5, channel=1)))
+    y = m.q(m.node('Pad', y, m.ints(0, 0, 0, 2, 0, 0, 0, 1)))
+    return [1, 3, 4, 6], m.q(m.node('MatMul', y, m.w(8, 4, channel=1)))
+
+
 def signs(m):
     """Codes of the other sign, of the same numbers, before and behind: as TFLite gives a network of int8 an input of uint8."""
     kind = U8 if m.kind == I8 else I8
@@ -494,7 +502,7 @@ def other_types(m):
 
 
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (channels_of_rows, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_microsoft, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
-         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
+         (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (padded_lines, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_groups, ()), (deconv_fillers, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
          (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]
 
