@@ -9,6 +9,7 @@
 enum {
     MOST_WEIGHT = 127,
     LEAST_WEIGHT = 64,
+    MOST_RANK = 5,       /* of an image that is convolved */
     MOST_STEPS = 1 << 29 /* of a shift: the rest of int32 is for products */
 };
 
@@ -84,9 +85,10 @@ static Tensor *constant(const Build *build, DType type, const Shape *shape,
 /* Images or rows whose statistics are not their own. */
 static bool is_affine(const Node *node)
 {
+    const int rank = node->in[0]->shape.rank;
     if (node->op->since < 7 || !node_int(node, "spatial", 1))
         return false;
-    return node->in[0]->shape.rank >= 2 && !batchnorm_trains(node);
+    return rank >= 2 && rank <= MOST_RANK && !batchnorm_trains(node);
 }
 
 static bool has_rows(const Node *node)

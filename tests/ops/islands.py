@@ -148,6 +148,11 @@ def channels_of_rows(m):
     return [5, 10], m.q(m.node('BatchNormalization', y, *statistics_of(m, 6, [.7, 1.1])), .04)
 
 
+def channels_of_six_dimensions(m):
+    """More than an image has."""
+    return [1, 4, 1, 3, 1, 2], m.q(m.node('BatchNormalization', m.q('x'), *statistics_of(m, 4, [.7, 1.1])))
+
+
 def multiplied(m):
     """Several results of each channel."""
     y = m.q(m.node('Relu', conv_of(m, m.q('x'), 4, 12, group=4)), .06)
@@ -504,7 +509,7 @@ def other_types(m):
 CASES = [(conv, ()), (conv_relu, ()), (conv_clip, ()), (conv_bounds, ()), (channels, ()), (channels_of_rows, ()), (multiplied, ()), (large_biases, ()), (qlinear, ()), (whole_pool, ()), (permuted, ()), (gemm, ()), (weights_of_four_bits, ()), (weights_of_microsoft, ()), (weights_of_two_bits, ()), (panels_of_few_bits, ()), (lines_of_few_bits, ()), (groups_of_few_bits, ()), (gemm_flat, ()), (matmul, ()), (scores, ()), (sums, ()), (products, ()),
          (tables, ()), (pools, ()), (means, ()), (softmax, ()), (wide_softmax, ()), (moves, ()), (paddings, ()), (padded_lines, ()), (signs, ()), (sizes, ()), (shared, ()), (rounded_weights, ()),
          (deconvs, ()), (deconv_groups, ()), (deconv_fillers, ()), (deconv_line, ()), (deconv_one, ()), (biases, ()), (choices, ('Less',)), (dynamic, ()), (quotients, ()), (norms, ()), (root_mean_squares, ()), (mean_squares, ()), (linear_sizes, ()), (float_results, ('Add', 'Relu', 'Sigmoid', 'Tanh')),
-         (float_tables, ('AveragePool',)), (other_types, ('ConvTranspose', 'LpPool'))]
+         (float_tables, ('AveragePool',)), (channels_of_six_dimensions, ('BatchNormalization',)), (other_types, ('ConvTranspose', 'LpPool'))]
 
 # Weights may be narrow where the arithmetic is not.
 FLOAT = re.compile('_f32|^(de)?conv')
