@@ -64,12 +64,11 @@ typedef struct inlay_gather_elements_params {
 
 /* The last dimension of y: n elements, from x on in x; `step` bytes from index to index, `next` to
  * the next place of the last dimension. Returns 0: an index is outside. */
-static inline int inlay_gather_line(const inlay_gather_elements_params *p,
-                                    unsigned char *y, const unsigned char *x,
-                                    const int64_t *index, size_t step,
-                                    size_t next)
+INLAY_INLINE int inlay_gather_line(const inlay_gather_elements_params *p,
+                                   unsigned char *y, const unsigned char *x,
+                                   const int64_t *index, size_t step,
+                                   size_t next, const size_t size)
 {
-    const size_t size = (size_t)p->size;
     const int32_t n = p->y[p->rank - 1];
     const int64_t most = p->x[p->axis];
     int32_t k;
@@ -80,6 +79,21 @@ static inline int inlay_gather_line(const inlay_gather_elements_params *p,
         inlay_copy_run(y, x + (size_t)i * step, size);
     }
     return 1;
+}
+
+/* The same of elements of any size; of words, where there are vectors, it is code of its own. */
+static inline int inlay_gather_any(const inlay_gather_elements_params *p,
+                                   unsigned char *y, const unsigned char *x,
+                                   const int64_t *index, size_t step,
+                                   size_t next)
+{
+#if defined __SSE2__ || defined __aarch64__
+    if (p->size == 4 && step == 4 && next == 0)
+        return inlay_gather_line(p, y, x, index, 4, 0, 4);
+    if (p->size == 4)
+        return inlay_gather_line(p, y, x, index, step, next, 4);
+#endif
+    return inlay_gather_line(p, y, x, index, step, next, (size_t)p->size);
 }
 
 /* Bytes of x from one index of the axis to the next. */
@@ -107,8 +121,8 @@ static inline int inlay_gather_elements(void *const *base, const inlay_step *s,
     (void)r0, (void)r1;
     do {
         const size_t first = inlay_element_at(at, p->x, p->rank, p->axis, 0);
-        if (!inlay_gather_line(p, y, x + size * first, index, step,
-                               p->axis == last ? 0 : size))
+        if (!inlay_gather_any(p, y, x + size * first, index, step,
+                              p->axis == last ? 0 : size))
             return -INLAY_E_INDEX;
         y += size * (size_t)p->y[last];
         index += p->y[last];

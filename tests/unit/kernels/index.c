@@ -43,6 +43,39 @@ static void gathers(void **state)
     assert_true(y[0] == 21 && y[3] == 12);
 }
 
+/* Along either axis, of elements of any size; an index outside ends the run. */
+static void gathered_elements(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, COLUMNS = 7, SIZES = 4, WIDEST = 8 };
+    static const int32_t sizes[SIZES] = { 1, 2, 4, 8 };
+    for (int round = 0; round < 2 * SIZES; round++) {
+        const int32_t axis = round % 2, size = sizes[round / 2];
+        const int32_t dims[2] = { ROWS, COLUMNS };
+        const inlay_gather_elements_params p = { .rank = 2,
+                                                 .axis = axis,
+                                                 .size = size,
+                                                 .x = { ROWS, COLUMNS },
+                                                 .y = { ROWS, COLUMNS } };
+        unsigned char x[ROWS * COLUMNS * WIDEST], y[sizeof x];
+        int64_t index[ROWS * COLUMNS];
+        for (size_t i = 0; i < sizeof x; i++)
+            x[i] = (unsigned char)rnd(256);
+        for (int i = 0; i < ROWS * COLUMNS; i++)
+            index[i] = (int64_t)rnd((uint32_t)(2 * dims[axis])) - dims[axis];
+        assert_int_equal(RUN(inlay_gather_elements, &p, y, x, index), 0);
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            const int at = (int)(index[i] + dims[axis]) % dims[axis];
+            const int from =
+                axis ? i / COLUMNS * COLUMNS + at : at * COLUMNS + i % COLUMNS;
+            assert_memory_equal(y + i * size, x + from * size, (size_t)size);
+        }
+        index[ROWS] = dims[axis];
+        assert_int_equal(RUN(inlay_gather_elements, &p, y, x, index),
+                         -INLAY_E_INDEX);
+    }
+}
+
 static void scatters(void **state)
 {
     (void)state;
@@ -388,6 +421,7 @@ int main(void)
         cmocka_unit_test(resampling),
         cmocka_unit_test(random_sequences),
         cmocka_unit_test(random_resampling),
+        cmocka_unit_test(gathered_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
