@@ -27,6 +27,21 @@ typedef int8_t inlay_cast_chars __attribute__((vector_size(INLAY_VL)));
 
 /* ---- bytes to floats ---- */
 
+#if INLAY_VL == 16 && !defined __clang__
+/* gcc 12 widens to four times the size by one instruction only where it is named. */
+INLAY_INLINE inlay_f16 inlay_floats_of_bytes(const unsigned char *from,
+                                             const int is_signed)
+{
+    typedef char inlay_cast_plain __attribute__((vector_size(INLAY_VL)));
+    const inlay_i16 none = { 0 };
+    inlay_cast_plain byte;
+    inlay_i16 v;
+    memcpy(&byte, from, sizeof byte);
+    v = is_signed ? __builtin_ia32_pmovsxbd512_mask(byte, none, 0xffffu)
+                  : __builtin_ia32_pmovzxbd512_mask(byte, none, 0xffffu);
+    return __builtin_convertvector(v, inlay_f16);
+}
+#else
 /* By way of twice the size: only for that compilers have one instruction everywhere. */
 INLAY_INLINE INLAY_V(f)
     inlay_floats_of_bytes(const unsigned char *from, const int is_signed)
@@ -44,6 +59,7 @@ INLAY_INLINE INLAY_V(f)
     return __builtin_convertvector(__builtin_convertvector(half, INLAY_V(i)),
                                    INLAY_V(f));
 }
+#endif
 
 /* Elements of `size` bytes. */
 INLAY_INLINE int32_t inlay_floats(void *to, const void *from, int32_t n,
