@@ -193,6 +193,47 @@ static inline int inlay_typed(move)(void *const *base, const inlay_step *s,
     return inlay_move(base, s, r0, r1, sizeof(INLAY_T), inlay_typed(plane));
 }
 
+#ifdef INLAY_MOVE_VECTORS
+/* Elements in blocks, without a branch for each; b and c are 0 or 1 elements from one to the next,
+ * constants. Returns how many. */
+INLAY_INLINE int32_t inlay_typed(select_blocks)(INLAY_T *y, const uint8_t *a,
+                                                const INLAY_T *b,
+                                                const INLAY_T *c, int32_t n,
+                                                const int step_b,
+                                                const int step_c)
+{
+    INLAY_T block[INLAY_TILE];
+    int32_t i, k;
+    for (i = 0; n - i >= INLAY_TILE; i += INLAY_TILE) {
+        INLAY_ROLLED
+        for (k = 0; k < INLAY_TILE; k++) {
+            const INLAY_T first = b[(i + k) * step_b];
+            const INLAY_T second = c[(i + k) * step_c];
+            block[k] = a[i + k] ? first : second;
+        }
+        memcpy(y + i, block, sizeof block);
+    }
+    return i;
+}
+
+/* The same of the steps that they have; 0: others. */
+static inline int32_t inlay_typed(select_some)(INLAY_T *y, const uint8_t *a,
+                                               const INLAY_T *b,
+                                               const INLAY_T *c, int32_t n,
+                                               const int32_t *step)
+{
+    if (step[1] != 1 || (step[2] | step[3]) >> 1)
+        return 0;
+    if (step[2] && step[3])
+        return inlay_typed(select_blocks)(y, a, b, c, n, 1, 1);
+    if (step[2])
+        return inlay_typed(select_blocks)(y, a, b, c, n, 1, 0);
+    if (step[3])
+        return inlay_typed(select_blocks)(y, a, b, c, n, 0, 1);
+    return inlay_typed(select_blocks)(y, a, b, c, n, 0, 0);
+}
+#endif
+
 static inline void inlay_typed(select_n)(void *to, const void *from_a,
                                          const void *from_b, const void *from_c,
                                          int32_t n, const int32_t *step)
@@ -204,8 +245,11 @@ static inline void inlay_typed(select_n)(void *to, const void *from_a,
     const ptrdiff_t step_a = step[1];
     const ptrdiff_t step_b = step[2];
     const ptrdiff_t step_c = step[3];
-    ptrdiff_t i;
-    for (i = 0; i < n; i++)
+    ptrdiff_t i = 0;
+#ifdef INLAY_MOVE_VECTORS
+    i = inlay_typed(select_some)(y, a, b, c, n, step);
+#endif
+    for (; i < n; i++)
         y[i] = a[i * step_a] ? b[i * step_b] : c[i * step_c];
 }
 

@@ -369,6 +369,51 @@ static void random_tables(void **state)
     }
 }
 
+/* Where: of lines of any length, each operand having elements or one for all; in place, too. */
+static void selections(void **state)
+{
+    (void)state;
+    inlay_kernel *const kernels[] = { inlay_select_8, inlay_select_16,
+                                      inlay_select_32, inlay_select_64,
+                                      inlay_select_128 };
+    enum { MOST = 70, WIDEST = 16 };
+    for (int round = 0; round < 800; round++) {
+        const int kind = round % 5, steps = round / 5 % 8;
+        const size_t size = (size_t)1 << kind;
+        const int32_t n = 1 + (int32_t)rnd(MOST);
+        const int of_a = steps & 1, of_b = steps >> 1 & 1, of_c = steps >> 2;
+        const inlay_nd3_params p = { .rank = 1,
+                                     .pixel = -1,
+                                     .n = { n },
+                                     .a = { of_a },
+                                     .b = { of_b },
+                                     .c = { of_c } };
+        unsigned char *a = rnd_bytes(MOST);
+        unsigned char *b = rnd_bytes(MOST * WIDEST);
+        unsigned char *c = rnd_bytes(MOST * WIDEST);
+        unsigned char *y = rnd_bytes(MOST * WIDEST);
+        for (int i = 0; i < MOST; i++)
+            a[i] &= 1;
+        y[(size_t)n * size] = 99;
+        assert_int_equal(RUN(kernels[kind], &p, y, a, b, c), 0);
+        assert_int_equal(y[(size_t)n * size], 99);
+        for (int32_t i = 0; i < n; i++) {
+            const unsigned char *from = a[i * of_a] ? b : c;
+            const int of = from == b ? of_b : of_c;
+            assert_memory_equal(y + (size_t)i * size,
+                                from + (size_t)(i * of) * size, size);
+        }
+        if (of_b) {
+            assert_int_equal(RUN(kernels[kind], &p, b, a, b, c), 0);
+            assert_memory_equal(b, y, (size_t)n * size);
+        }
+        free(a);
+        free(b);
+        free(c);
+        free(y);
+    }
+}
+
 static void slices_by_value(void **state)
 {
     (void)state;
@@ -524,6 +569,7 @@ int main(void)
         cmocka_unit_test(concats),
         cmocka_unit_test(tables),
         cmocka_unit_test(random_tables),
+        cmocka_unit_test(selections),
         cmocka_unit_test(slices_by_value),
         cmocka_unit_test(pads_by_value),
     };
