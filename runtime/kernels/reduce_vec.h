@@ -104,6 +104,37 @@ INLAY_INLINE void inlay_extremes_line(float *acc, const float *x, int32_t n,
     }
 }
 
+/* b where it is beyond a, or NaN. */
+INLAY_INLINE inlay_f4 inlay_extreme4(inlay_f4 a, inlay_f4 b, const int op)
+{
+    const inlay_i4 is_beyond = op == INLAY_REDUCE_MAX ? b > a : b < a;
+    return inlay_select4(is_beyond | (b != b), b, a);
+}
+
+/* What a line of n elements comes to: each half of the accumulators is joined to the other. */
+INLAY_INLINE float inlay_extreme_of_line(const float *x, int32_t n,
+                                         const int op)
+{
+    const float first = op == INLAY_REDUCE_MAX ? -INFINITY : INFINITY;
+    float acc[INLAY_LANES];
+    inlay_f4 part[4];
+    inlay_f4 all;
+    int32_t j;
+    for (j = 0; j < INLAY_LANES; j += INLAY_VL)
+        INLAY_V(store)(acc + j, inlay_all(first));
+    inlay_extremes_line(acc, x, n, op);
+    INLAY_UNROLL
+    for (j = 0; j < 4; j++)
+        part[j] = inlay_load4(acc + 4 * j);
+    part[0] = inlay_extreme4(part[0], part[2], op);
+    part[1] = inlay_extreme4(part[1], part[3], op);
+    all = inlay_extreme4(part[0], part[1], op);
+    part[0] = (inlay_f4){ all[2], all[3], all[2], all[3] };
+    all = inlay_extreme4(all, part[0], op);
+    part[0] = inlay_splat4(all[1]);
+    return inlay_extreme4(all, part[0], op)[0];
+}
+
 /* ---- sums and products ---- */
 
 /* a takes x. */

@@ -51,15 +51,11 @@ INLAY_INLINE void INLAY_R(rows)(INLAY_A *acc, const INLAY_T *x, int32_t n,
 INLAY_INLINE void INLAY_R(line)(INLAY_A *acc, const INLAY_T *x, int32_t n,
                                 const int op)
 {
-#ifdef INLAY_EXTREMES
-    inlay_extremes_line(acc, x, n, op); /* sums go another way */
-#else
     int32_t i, j;
     for (i = 0; i + INLAY_LANES <= n; i += INLAY_LANES)
         INLAY_R(lane)(acc, x + i, INLAY_LANES, op);
     for (j = 0; i < n; i++, j++)
         acc[j] = INLAY_R(take)(acc[j], (INLAY_A)x[i], op);
-#endif
 }
 
 /* total[j] takes the rows of column j of x, a chunk at a time. */
@@ -105,17 +101,18 @@ INLAY_INLINE void INLAY_R(columns)(const inlay_reduce_params *p, INLAY_T *y,
 /* Several lines of one element's worth: what n adjacent elements come to. */
 INLAY_INLINE INLAY_A INLAY_R(some)(const INLAY_T *x, int32_t n, const int op)
 {
+#ifdef INLAY_EXTREMES
+    return op < INLAY_REDUCE_MAX ? inlay_reduce_line(x, n, op)
+                                 : inlay_extreme_of_line(x, n, op);
+#else
     INLAY_A acc[INLAY_LANES];
     int32_t half;
-#ifdef INLAY_EXTREMES
-    if (op < INLAY_REDUCE_MAX)
-        return inlay_reduce_line(x, n, op);
-#endif
     INLAY_R(clear)(acc, op);
     INLAY_R(line)(acc, x, n, op);
     for (half = INLAY_LANES / 2; half; half /= 2)
         INLAY_R(joined)(acc, acc + half, half, op);
     return acc[0];
+#endif
 }
 
 /* `total` and what a line of n elements comes to, in pieces. */
