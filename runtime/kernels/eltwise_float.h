@@ -60,6 +60,41 @@ static inline void inlay_roots_f64(double *y, const double *x, int32_t n)
         y[i] = sqrt(x[i]);
 }
 
+#if INLAY_VL > 1
+/* x^(1/2): that of -0 is 0, that of -infinity is infinity. */
+INLAY_INLINE inlay_vf inlay_half_power_v(inlay_vf x)
+{
+    const inlay_vf root = INLAY_V(root)(x + 0.0f);
+    return inlay_pick_v(x == -INFINITY, inlay_all(INFINITY), root);
+}
+
+/* y = x^exponent, n elements, where that is a root or a product: below 1.5 units in the last place;
+ * 0: it is another power. */
+static inline int inlay_easy_power_f32(float *y, const float *x, int32_t n,
+                                       float exponent)
+{
+    const int cube = exponent == 3.0f;
+    int32_t i;
+    if (!cube && exponent != 0.5f)
+        return 0;
+    for (i = 0; i < n; i += INLAY_VL) {
+        const inlay_vf v = inlay_take_v(x + i, n - i);
+        inlay_put_v(y + i, cube ? v * v * v : inlay_half_power_v(v), n - i);
+    }
+    return 1;
+}
+
+static inline int inlay_easy_power_f64(double *y, const double *x, int32_t n,
+                                       double exponent)
+{
+    (void)y;
+    (void)x;
+    (void)n;
+    (void)exponent;
+    return 0;
+}
+#endif
+
 #define INLAY_FAMILY "eltwise_float.inc.h"
 #include "each_float.inc.h"
 #undef INLAY_FAMILY

@@ -73,9 +73,34 @@ static inline INLAY_T inlay_typed(shrink_of)(INLAY_T x, INLAY_T lambda,
 #define INLAY_FORMULA inlay_typed(modulo)(a, b)
 #include "binary.inc.h"
 
+#if INLAY_VL > 1
+#define INLAY_NAME inlay_typed(power)
+#else
 #define INLAY_NAME inlay_typed(pow)
+#endif
 #define INLAY_FORMULA INLAY_F(pow)(a, b)
 #include "binary.inc.h"
+
+#if INLAY_VL > 1
+/* One exponent for all may be one that needs no pow. */
+static inline void inlay_typed(pow_n)(void *y, const void *a, const void *b,
+                                      int32_t n, int32_t step_a, int32_t step_b)
+{
+    const INLAY_T *x = (const INLAY_T *)a;
+    const INLAY_T exponent = *(const INLAY_T *)b;
+    if (step_a == 1 && step_b == 0 &&
+        inlay_typed(easy_power)((INLAY_T *)y, x, n, exponent))
+        return;
+    INLAY_JOIN(inlay_typed(power), _n)(y, a, b, n, step_a, step_b);
+}
+
+static inline int inlay_typed(pow)(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    return inlay_nd2(base, s, r0, r1, sizeof(INLAY_T), sizeof(INLAY_T),
+                     inlay_typed(pow_n));
+}
+#endif
 
 #define INLAY_NAME inlay_typed(min)
 #define INLAY_FORMULA inlay_typed(least)(a, b)

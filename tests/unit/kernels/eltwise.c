@@ -455,6 +455,32 @@ static void functions_of_vectors(void **state)
     assert_true(vector_erf(-9.0f) == -1.0f && signbit(vector_erf(-0.0f)));
 }
 
+/* One exponent for all, some of which need no pow. */
+static void powers(void **state)
+{
+    (void)state;
+    enum { MOST = 67 };
+    const float exponents[] = { 3.0f, 0.5f, 2.5f };
+    for (int round = 0; round < 3000; round++) {
+        const int32_t n = 1 + round % MOST;
+        const inlay_nd2_params p = {
+            .rank = 1, .pixel = -1, .n = { n }, .a = { 1 }, .b = { 0 }
+        };
+        float exponent = exponents[round % 3];
+        float x[MOST] = { -0.0f, -INFINITY, INFINITY, NAN, -1.0f }, y[MOST];
+        for (int32_t i = round % 2 ? 0 : 5; i < n; i++)
+            x[i] = float_of(rnd(UINT32_MAX) << 1);
+        RUN(inlay_pow_f32, &p, y, x, &exponent);
+        for (int32_t i = 0; i < n; i++) {
+            const double want = pow((double)x[i], (double)exponent);
+            if (fabs(want) > 1e-37 || want == 0.0 || isnan(want))
+                assert_true(error_ulp(y[i], want) < 1.5);
+            if (want == 0.0)
+                assert_true(!signbit(y[i]) == !signbit(want));
+        }
+    }
+}
+
 /* Every pair of bytes. */
 static void bytes(void **state)
 {
@@ -528,6 +554,7 @@ int main(void)
         cmocka_unit_test(functions),
         cmocka_unit_test(functions_of_vectors),
         cmocka_unit_test(everywhere),
+        cmocka_unit_test(powers),
         cmocka_unit_test(bytes),
         cmocka_unit_test(edges),
     };
