@@ -129,6 +129,20 @@ static inline void inlay_typed(weave)(INLAY_T *y, const INLAY_T *x, int32_t n,
     }
 }
 
+/* y[0..2][i] = x[i][0..2]: the way back. */
+static inline void inlay_typed(unweave)(INLAY_T *y, const INLAY_T *x, int32_t n,
+                                        ptrdiff_t y_step)
+{
+    INLAY_T *second = y + y_step;
+    INLAY_T *third = second + y_step;
+    int32_t i;
+    for (i = 0; i < n; i++) {
+        y[i] = x[3 * i];
+        second[i] = x[3 * i + 1];
+        third[i] = x[3 * i + 2];
+    }
+}
+
 /* y[i][0..2] = x[i][0..2] */
 static inline void inlay_typed(threes)(INLAY_T *y, const INLAY_T *x, int32_t n,
                                        ptrdiff_t y_step, ptrdiff_t x_step)
@@ -149,6 +163,10 @@ static inline int inlay_typed(pixels)(INLAY_T *y, const INLAY_T *x,
                                       const int32_t *n, const int32_t *y_step,
                                       const int32_t *x_step)
 {
+    if (n[0] == 3 && y_step[1] == 1 && x_step[0] == 1 && x_step[1] == 3) {
+        inlay_typed(unweave)(y, x, n[1], y_step[0]);
+        return 1;
+    }
     if (n[1] != 3 || y_step[1] != 1 || n[0] < 2)
         return 0;
     if (y_step[0] == 3 && x_step[0] == 1)
