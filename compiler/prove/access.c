@@ -2,6 +2,8 @@
  * The bytes behind a row of an operand, and what may be done to them. */
 #include "prove/replay.h"
 
+#include <assert.h>
+
 #include "base/size.h"
 
 /* Caller's buffers lie far behind the arena, each by itself. */
@@ -10,8 +12,7 @@ static const int64_t BETWEEN_BASES = (int64_t)1 << 44;
 bool object_at(Check *check, const Operand *operand, const Piece *piece,
                const char *why)
 {
-    if (check->found.why)
-        return false;
+    assert(!check->found.why); /* an objection ends the replay */
     check->found = (Objection){ why, check->step, operand, 0, 0 };
     if (piece) {
         check->found.row = piece->own_row;
@@ -153,15 +154,17 @@ const char *why_unreadable(const Check *check, const Piece *piece)
 bool read_piece(Check *check, const Operand *operand, const Piece *piece)
 {
     const char *why = why_unreadable(check, piece);
-    return !why || object_at(check, operand, piece, why);
+    if (why)
+        return object_at(check, operand, piece, why);
+    return true;
 }
 
 bool rows_joined(const Check *check, const Operand *operand, Range range,
                  Piece *piece)
 {
     const int32_t cap = operand->ref.cap;
+    assert((int64_t)operand->ref.row == operand->row_bytes);
     if (range.hi - range.lo < 2 || operand->part || is_dealt(operand) ||
-        (int64_t)operand->ref.row != operand->row_bytes ||
         range.lo / cap != (range.hi - 1) / cap)
         return false;
     *piece = piece_of(operand, range.lo);

@@ -454,7 +454,7 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
     in.turn = 2 * slot + (reverse ? 2 : 1);
     int64_t most = 0;
     int64_t alive = 0;
-    in.delta = NEW_ARRAY(b->arena, int64_t, 2 * calls.n + 2);
+    in.delta = NEW_ARRAY(b->arena, int64_t, 2 * calls.n + 3);
     in.call = NEW_ARRAY(b->arena, int32_t, most_rows(b, s) + 1);
     add_lives(&in, &calls, slot);
     save_pixels(&in, &calls, slot, reverse);

@@ -2,6 +2,8 @@
  * What a step of the plan reads and writes follows from the steps that it does. */
 #include "prove/joined.h"
 
+#include <assert.h>
+
 #include "base/size.h"
 #include "prove/part.h"
 #include "rules/rules.h"
@@ -156,8 +158,9 @@ static Step *join_steps(Arena *arena, const Step *first, const Step *second,
     step->kernel = kernel_find(arena_printf(arena, "%s%s", pair->both, suffix));
     step->params = arena_alloc(arena, step->kernel->params_size);
     pair->join(first, second, step->params);
-    if (rules_chunk(step, step->params, &chunk))
-        *chunk.pixels = pixels;
+    const bool chunked = rules_chunk(step, step->params, &chunk);
+    assert(chunked); /* so all kernels of pairs go */
+    *chunk.pixels = pixels;
     step->lowered = arena_copy(arena, numbers, sizeof numbers);
     step->n_lowered = 2;
     step->room = operands_of(second);

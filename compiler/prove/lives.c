@@ -2,6 +2,8 @@
  * Lives are read off the steps in their planned order; a loop lengthens those of what it reads. */
 #include "prove/lives.h"
 
+#include <assert.h>
+
 #include "base/size.h"
 #include "prove/replay.h"
 
@@ -148,16 +150,16 @@ static void judge_reads(const Lives *lives)
     }
 }
 
-/* Does the step make, in a stream, its result k in the very place of the operand? */
+/* Does the step make its result k in the very place of an operand that lives in one slot only? */
 static void judge_guest(const Lives *lives, const Step *step, int k,
                         const Operand *operand)
 {
     const Operand *result = step->operand + k;
     const Life *made = life_of(lives, result);
     Life *life = life_of(lives, operand);
-    if (!life || !made || life == made || operand->write || !result->write)
+    if (!life || !made || life == made || operand->write)
         return;
-    if (life->first != life->last || !lives->slot.at[life->first].stream)
+    if (life->first != life->last)
         return;
     life->guest |= operand->row_bytes == result->row_bytes &&
                    in_place(step, result, operand);
@@ -186,7 +188,8 @@ static void judge_pool(Lives *lives, const Operand *operand,
         *first = operand;
     const Tensor *standing = owner_of(*first, &first_at);
     Life *life = life_of(lives, operand);
-    if (life && standing != tensor && standing->offset == tensor->offset)
+    assert(life); /* slots are of the arena */
+    if (standing != tensor && standing->offset == tensor->offset)
         life->guest = true;
 }
 
@@ -199,7 +202,7 @@ static bool reads_under(const Lives *lives, const Step *step, int32_t slot,
         int64_t at;
         const Operand *operand = step->operand + k;
         const Life *read = life_of(lives, operand);
-        if (!read || read == life || !life_ends(read, slot))
+        if (!read || !life_ends(read, slot))
             continue;
         const Tensor *under = owner_of(operand, &at);
         if (under->region == tensor->region && under->offset < end &&
@@ -330,7 +333,7 @@ bool life_begins(const Lives *lives, const Life *life, int32_t slot)
     const bool stream = lives->slot.at[slot].stream != NULL;
     if (life->joined)
         return false;
-    return life->last >= 0 && !life->scratch && life->first == slot &&
+    return !life->scratch && life->first == slot &&
            (life->last > slot || !stream);
 }
 

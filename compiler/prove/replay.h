@@ -46,7 +46,7 @@ typedef struct Range {
     int32_t lo, hi;
 } Range;
 
-/* Keeps the first objection; always false. */
+/* Keeps the objection, of which there is one: it ends the replay. Always false. */
 bool object(Check *check, const Operand *operand, const char *why);
 bool object_at(Check *check, const Operand *operand, const Piece *piece,
                const char *why);

@@ -132,7 +132,7 @@ static void add_read(const Bounds *b, const Step *step, const Operand *operand,
                      uint64_t *before, uint64_t *done)
 {
     const Tensor *owner = owner_in_arena(operand);
-    if (!owner || operand->write || operand->scratch)
+    if (!owner || operand->write)
         return;
     const uint64_t *with = set_of(b, b->with, owner->id);
     if (needs_all(step, operand)) {
@@ -180,7 +180,7 @@ static void find_after(Bounds *b, int32_t i)
     for (int k = 0; k < step->n_operand; k++) {
         const Operand *operand = step->operand + k;
         const Tensor *owner = owner_in_arena(operand);
-        if (!owner || operand->write || operand->scratch)
+        if (!owner || operand->write)
             continue;
         if (needs_maker(b, step, operand, owner))
             join(b, set_of(b, b->after, b->maker[owner->id]), whole);
