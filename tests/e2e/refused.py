@@ -6,10 +6,12 @@ which.
 import argparse
 import copy
 import json
+import math
 import os
 
 import host
 import onnx
+import random_nets
 import tap
 
 f32 = onnx.CODES['float32']
@@ -63,6 +65,90 @@ def wide_rows():
     weights = [onnx.make_tensor('w', f32, [5, 2, 1, 3], bytes(120))]
     return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 2, 3, 10])],
                            [onnx.make_value('b', f32, [1, 5, 3, 5]), onnx.make_value('y', onnx.CODES['int64'], [1, 5, 3, 5])], weights)
+
+
+def joined_channels():
+    """The same of channels, of which the pieces are copied pixel by pixel."""
+    nodes = [onnx.make_node('Relu', ['x'], ['a'], 'first'), onnx.make_node('Concat', ['x', 'a', 'x'], ['b'], 'all', axis=1),
+             onnx.make_node('Conv', ['b', 'w'], ['y'])]
+    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 3, 6, 8])], [onnx.make_value('y', f32, [1, 2, 6, 8])],
+                           [onnx.make_tensor('w', f32, [2, 9, 1, 1], bytes(72))])
+
+
+def read_beside():
+    """Channels of a concatenation that are copied, for a step reads them by themselves."""
+    shape = [1, 3, 6, 8]
+    nodes = [onnx.make_node('Conv', ['x', 'v'], ['a']), onnx.make_node('Conv', ['x', 'w'], ['b']),
+             onnx.make_node('Concat', ['a', 'b'], ['c'], axis=1), onnx.make_node('Conv', ['c', 'u'], ['y']),
+             onnx.make_node('Softmax', ['a'], ['d'], axis=1), onnx.make_node('Conv', ['d', 't'], ['z'])]
+    sizes = [('v', [3, 3, 1, 1]), ('w', [3, 3, 1, 1]), ('u', [2, 6, 1, 1]), ('t', [1, 3, 1, 1])]
+    weights = [onnx.make_tensor(name, f32, dims, bytes([i] * (4 * math.prod(dims)))) for i, (name, dims) in enumerate(sizes)]
+    return onnx.make_model(nodes, [onnx.make_value('x', f32, shape)],
+                           [onnx.make_value('y', f32, [1, 2] + shape[2:]), onnx.make_value('z', f32, [1, 1] + shape[2:])], weights)
+
+
+def stream_behind():
+    """A stream behind steps that jump."""
+    shape = [1, 2, 16, 16]
+    branch = [onnx.make_graph_attr(name, [onnx.make_node(op, ['x'], [name])], [], [onnx.make_value(name, f32, shape)])
+              for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))]
+    nodes = [onnx.make_node('Less', ['c', 'c'], ['e']), onnx.make_node('If', ['e'], ['a'], graphs=branch),
+             onnx.make_node('Conv', ['a', 'w'], ['b'], pads=[1, 1, 1, 1]), onnx.make_node('Conv', ['b', 'v'], ['y'], pads=[1, 1, 1, 1])]
+    weights = [onnx.make_tensor('w', f32, [8, 2, 3, 3], bytes(576)), onnx.make_tensor('v', f32, [1, 8, 3, 3], bytes(288))]
+    return onnx.make_model(nodes, [onnx.make_value('x', f32, shape), onnx.make_value('c', f32, [1])], [onnx.make_value('y', f32, [1, 1, 16, 16])], weights)
+
+
+def sums():
+    """A result that all rows are added to."""
+    nodes = [onnx.make_node('Conv', ['x', 'w'], ['a'], pads=[1, 1, 1, 1]), onnx.make_node('GlobalAveragePool', ['a'], ['y'])]
+    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 1, 8, 8])], [onnx.make_value('y', f32, [1, 2, 1, 1])],
+                           [onnx.make_tensor('w', f32, [2, 1, 3, 3], bytes(72))])
+
+
+def no_bytes():
+    """A model without steps."""
+    return one_node('Relu', ['x'], [0, 16])
+
+
+def strips():
+    """Strips and pairs, where the arena is as small as it may be."""
+    return random_nets.Net(42).model
+
+
+def second(man):
+    """The number of a step that does in another strip what one before it does."""
+    return next(i for i, s in enumerate(man['steps']) if s.get('strip', 0) > 1)
+
+
+def in_first_strip(man):
+    """A step of the second strip as one of the first, in which its own step is done."""
+    return {'steps.%d.strip' % second(man): 1}
+
+
+def last_of(man, key):
+    return max(i for i, s in enumerate(man['steps']) if key in s)
+
+
+def without_last(man):
+    """One step less that makes columns of a result."""
+    return {'steps.%d' % last_of(man, 'strip'): GONE}
+
+
+def not_copied(man):
+    """What is copied is made in place instead."""
+    at = last_of(man, 'piece')
+    copied = man['steps'][at]['operands'][1]['tensor']
+    maker = next(i for i, s in enumerate(man['steps']) if s['operands'][0]['tensor'] == copied)
+    return {'steps.%d.operands.0' % maker: man['steps'][at]['operands'][0], 'steps.%d' % at: GONE}
+
+
+def of_update(man):
+    return next(i for i, s in enumerate(man['steps']) if s['operands'][0]['access'] == 'update')
+
+
+def larger_scratch(man):
+    scratch = next(i for i, t in enumerate(man['tensors']) if t.get('scratch'))
+    return {'tensors.%d.extent' % scratch: man['tensors'][scratch]['extent'] + 16}
 
 
 def halved(man):
@@ -124,6 +210,7 @@ DIGITS = [
     ({'steps.0.operands.0.ring': 3}, 'is a ring and has slots'),
     ({'steps.0.operands.1.ring': 4}, 'is a ring outside of the arena'),
     ({'schedule': []}, 'the schedule runs no steps'),
+    ({'steps.7.strip': 1, 'steps.7.columns': [0, 1]}, 'is made by a kernel that cannot make some columns'),
     ({'schedule.0.steps': 10}, 'schedule[0] names steps that do not exist'),
     ({'arena.counters.bytes': 12}, 'schedule[0] has no room for its row counters'),
     ({'arena.counters.offset': 6209}, 'schedule[0] has no room for its row counters'),
@@ -160,9 +247,25 @@ THREADS = [
     (lambda m: {'steps.%d.split' % next(i for i, s in enumerate(m['steps']) if s['units'] < 2): True},
      'a step is split that no threads can share'),
 ]
+CHANNELS = [({'steps.2.operands.0.part': 2}, 'part is 2 in the manifest, 3 in the model')]
+SUMS = [(lambda m, access=access: {'steps.%d.operands.0.access' % of_update(m): access}, 'kind of access is ') for access in ('write', 'scratch')]
+BESIDE = [(not_copied, 'is part of another tensor, which this step cannot follow')]
+BEHIND = [(lambda m: {'schedule.1.first': 1}, 'schedule[1] is a stream where steps of the model jump')]
+STRIPS = [
+    (in_first_strip, 'does what another step has done'),
+    (without_last, 'is done for some columns twice, or not at all'),
+    (lambda m: {'steps.%d.columns.1' % second(m): m['steps'][second(m)]['columns'][1] + 1}, ' in the manifest, '),
+    (lambda m: {'steps.%d.columns.1' % last_of(m, 'strip'): 1000}, 'has no such columns'),
+    (larger_scratch, 'extent is '),
+]
+NO_BYTES = [({'schedule': [{'first': 0, 'steps': 1}]}, 'segments name steps that do not exist')]
 UNREAD = [
     ({'inputs.1.offset': 8}, 'input 1 does not lie at 8'),
     ({'inputs.1.offset': 1 << 20}, 'input 1 does not lie at 1048576'),
+]
+REGIONS = [
+    ({'inputs.0.region': 1}, 'input 0 does not lie at 0'),
+    ({'inputs.1.region': 0, 'inputs.1.offset': 64}, 'input 1 does not lie at 64'),
 ]
 STATE = [
     (lambda m: {'outputs.0.offset': m['outputs'][0]['offset'] + 16}, "output 0 is a state and does not lie at its input's place"),
@@ -192,6 +295,19 @@ def changed(manifest, change):
     return m
 
 
+def smallest(o, model):
+    """The limit that only the smallest plan keeps."""
+    status, text = host.run([o.inlay, 'analyze', model, '--curve', '--json'])
+    return '--arena-limit=%d' % (json.loads(text)['curve'][-1]['arena'] if not status else 0)
+
+
+def prove(o, work, manifest, model):
+    path = os.path.join(work, 'changed.json')
+    with open(path, 'w') as f:
+        json.dump(manifest, f)
+    return host.run([o.inlay, 'prove', path, model])
+
+
 def refuse_all(t, o, model, label, flags, table):
     with host.Work() as work:
         status, text = host.run([o.inlay, 'compile', model, '-o', work, '--name', 'm'] + flags)
@@ -199,14 +315,21 @@ def refuse_all(t, o, model, label, flags, table):
             return
         status, text = host.run([o.inlay, 'prove', os.path.join(work, 'm.json'), model])
         t.ok('%s: is proved' % label, status == 0, text)
-        manifest, path, bad = host.manifest(work, 'm'), os.path.join(work, 'changed.json'), []
+        manifest, bad = host.manifest(work, 'm'), []
         for change, want in table:
-            with open(path, 'w') as f:
-                json.dump(changed(manifest, change), f)
-            status, text = host.run([o.inlay, 'prove', path, model])
+            status, text = prove(o, work, changed(manifest, change), model)
             if status not in (1, 78) or want not in text:
                 bad.append('%s: status %d, %s' % (want, status, text.strip()[:300]))
         t.ok('%s: of %d changes each is refused for its reason' % (label, len(table)), not bad, bad)
+
+
+def no_schedule(t, o, model):
+    """Where there are no steps there is nothing to run."""
+    with host.Work() as work:
+        status, text = host.run([o.inlay, 'compile', model, '-o', work, '--name', 'm'])
+        if not status:
+            status, text = prove(o, work, changed(host.manifest(work, 'm'), {'schedule': []}), model)
+        t.ok('no steps: is proved without a schedule', status == 0, text)
 
 
 def main():
@@ -222,11 +345,14 @@ def main():
     with host.Work() as work:
         for make, flags, table in ((joined_rows, [], PIECES), (branches, ['--io=x=rows'], JUMPS), (unread, ['--io=arena'], UNREAD),
                                    (state, ['--state=y=h'], STATE), (in_place, [], IN_PLACE), (wide_rows, [], WIDE_ROWS),
-                                   (tall, [], TALL)):
+                                   (tall, [], TALL), (joined_channels, [], CHANNELS), (read_beside, [], BESIDE), (sums, [], SUMS), (stream_behind, [], BEHIND),
+                                   (unread, ['--io=arena', '--region=a:64', '--region=b:1K'], REGIONS), (no_bytes, [], NO_BYTES),
+                                   (strips, smallest, STRIPS)):
             model = os.path.join(work, make.__name__ + '.onnx')
             with open(model, 'wb') as f:
                 f.write(make())
-            refuse_all(t, o, model, make.__name__, flags, table)
+            refuse_all(t, o, model, make.__name__, [flags(o, model)] if callable(flags) else flags, table)
+        no_schedule(t, o, os.path.join(work, 'no_bytes.onnx'))
     t.done()
 
 

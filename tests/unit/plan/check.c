@@ -95,7 +95,10 @@ static void statements_of_the_plan(void **state)
     (void)state;
     static const char place[] = "the place of the run is overwritten",
                       out[] = "segments leave steps out",
-                      none[] = "segments name steps that do not exist";
+                      none[] = "segments name steps that do not exist",
+                      beyond[] = "a list names a step beyond its segment",
+                      counters[] = "the row counters leave the arena";
+    static const uint8_t list[] = { 255 };
     Planned t;
     random_program(&t.w, 1, 4);
     place_apart(&t.w);
@@ -114,11 +117,18 @@ static void statements_of_the_plan(void **state)
         { -1, 0, { .first = 0, .count = -1 }, out },
         { -1, 0, { .first = 0, .count = n - 1 }, out },
         { -1, 0, { .first = 0, .count = n + 1 }, none },
+        { -1, 0, { .count = n, .list = list, .prologue = 1 }, beyond },
+        { -1, 0, { .count = n, .list = list, .prologue = 1 }, counters },
+        { -1, 0, { .count = n, .list = list, .prologue = 1 }, counters },
     };
+    const int64_t states[] = { 0, -2, p->arena_size };
+    int lists = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Segment segment = cases[i].segment;
         p->place = cases[i].place;
         p->place_bytes = cases[i].bytes;
+        if (segment.list)
+            p->state = states[lists++];
         if (segment.count) {
             p->segment.at = &segment;
             p->segment.n = 1;
@@ -130,6 +140,10 @@ static void statements_of_the_plan(void **state)
     assert_int_equal(checked(&t.w.program), STATUS_OK);
     t.w.program.step.at[0]->units++;
     assert_non_null(plan_object(&t.w.program).operand);
+    assert_int_equal(checked(&t.w.program), STATUS_INTERNAL);
+    Node node = { .graph = t.w.graph, .name = "n", .op_type = "Op" };
+    for (int32_t i = 0; i < n; i++)
+        t.w.program.step.at[i]->node = &node;
     assert_int_equal(checked(&t.w.program), STATUS_INTERNAL);
     world_close(&t.w);
 }

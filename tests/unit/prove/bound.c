@@ -230,6 +230,336 @@ static void loops_in_loops(void **state)
     world_close(&w);
 }
 
+/* What is read behind a loop lives until then, whatever the loop does. */
+static void read_behind_a_loop(void **state)
+{
+    (void)state;
+    World w;
+    const RowRule all = { .kind = ROWS_ALL };
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 4, 3, 1), *a = add_image(&w, 4, 3, 9);
+    Tensor *b = add_image(&w, 4, 3, 3), *c = add_image(&w, 4, 3, 15);
+    Tensor *y = add_image(&w, 4, 3, 1);
+    const In both[] = { { c, all, REUSE_NONE }, { a, all, REUSE_NONE } };
+    add_step(&w, &kernel_op, a, 1, &(In){ x, all, REUSE_NONE }, 0);
+    add_step(&w, &kernel_op, b, 1, &(In){ a, all, REUSE_NONE }, 0)->loop_end =
+        1;
+    add_step(&w, &kernel_op, c, 1, &(In){ b, all, REUSE_NONE }, 0);
+    add_step(&w, &kernel_op, y, 2, both, 0);
+    make_output(&w, y);
+    const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
+    assert_int_equal(bound_of(&w, &opt), 432 + 144 + 720);
+    world_close(&w);
+}
+
+/* A model that hands its input on, and an image without columns. */
+static void nothing_takes_nothing(void **state)
+{
+    (void)state;
+    World w;
+    const RowRule all = { .kind = ROWS_ALL };
+    const PlanOptions opt = { .align = 4, .level = PLAN_OVERLAP };
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 4, 3, 1);
+    x->storage = STORE_ARENA;
+    w.program.plan.arena_align = 4;
+    assert_int_equal(plan_lower_bound(&w.program), 0);
+    Tensor *a = add_image(&w, 4, 0, 1), *y = add_image(&w, 4, 3, 1);
+    add_step(&w, &kernel_op, a, 1, &(In){ x, all, REUSE_NONE }, 0);
+    add_step(&w, &kernel_op, y, 1, &(In){ a, all, REUSE_NONE }, 0);
+    make_output(&w, y);
+    assert_int_equal(bound_of(&w, &opt), 48);
+    world_close(&w);
+}
+
+/* Results that nobody reads come row by row, as those that are read. */
+static void results_that_nobody_reads(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 4, 3, 1), *y = add_image(&w, 4, 3, 1);
+    x->storage = STORE_ARENA;
+    add_step(&w, &kernel_op, y, 1,
+             &(In){ x, { .kind = ROWS_SAME }, REUSE_ROWS }, 0);
+    w.program.plan.arena_align = 4;
+    assert_int_equal(plan_lower_bound(&w.program), 48 + 12);
+    world_close(&w);
+}
+
+/* Two operands on one image, of which the first half stands for both: its rows go one by one,
+ * though each unit reads all of the other half. */
+static void readers_of_two_halves(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 8, 3, 1), *y = add_image(&w, 4, 3, 1);
+    const In in[] = { { x, { .kind = ROWS_SAME }, REUSE_ROWS },
+                      { x, { .kind = ROWS_ALL }, REUSE_ROWS } };
+    Operand *half = add_step(&w, &kernel_op, y, 2, in, 0)->operand;
+    half[1].rows = half[2].rows = 4;
+    half[2].offset = 48;
+    x->storage = STORE_ARENA;
+    add_sum(&w, y);
+    finish(&w);
+    w.program.plan.arena_align = 4;
+    assert_int_equal(plan_lower_bound(&w.program), 48 + 12);
+    world_close(&w);
+}
+
+/* The first step makes some channels of two of four rows of 24 bytes, beside scratch of 200. */
+static int64_t piece_bound(int64_t part, int32_t units, bool sums, bool reads)
+{
+    World w;
+    const RowRule all = { .kind = ROWS_ALL };
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 4, 3, 1), *y = add_image(&w, 4, 3, 2);
+    const In in = { reads ? y : x, all, REUSE_NONE };
+    Step *step = add_step(&w, &kernel_op, y, 1, &in, 50);
+    step->operand->part = part;
+    step->operand->rows = units ? 2 : 0;
+    step->units = units;
+    step->accumulates = sums;
+    add_step(&w, &kernel_op, y, 1, &(In){ x, all, REUSE_NONE }, 0);
+    add_sum(&w, y);
+    finish(&w);
+    w.program.plan.arena_align = 4;
+    const int64_t bound = plan_lower_bound(&w.program);
+    world_close(&w);
+    return bound;
+}
+
+static void pieces(void **state)
+{
+    (void)state;
+    assert_int_equal(piece_bound(1, 2, false, false), 200 + 24);
+    assert_int_equal(piece_bound(0, 2, false, false), 200 + 48);
+    assert_int_equal(piece_bound(1, 1, false, false), 200 + 24);
+    assert_int_equal(piece_bound(1, 2, true, false), 200 + 24);
+    assert_int_equal(piece_bound(0, 2, true, false), 200 + 48);
+    assert_int_equal(piece_bound(1, 2, false, true), 200 + 24);
+    assert_int_equal(piece_bound(0, 0, false, false), 200);
+}
+
+/* An image of 48 bytes of which its last reader reads no row is there until that has made a row. */
+static int64_t unread_bound(int32_t units)
+{
+    World w;
+    const RowRule all = { .kind = ROWS_ALL };
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 4, 3, 1), *a = add_image(&w, 4, 3, 1);
+    Tensor *b = add_image(&w, 4, 3, 1), *y = add_image(&w, 4, 3, 1);
+    add_step(&w, &kernel_op, a, 1, &(In){ x, all, REUSE_NONE }, 0);
+    Step *step = add_step(&w, &kernel_op, b, 1, &(In){ a, all, REUSE_ROWS }, 0);
+    step->operand[1].rows = 0;
+    step->units = units;
+    add_step(&w, &kernel_op, y, 1, &(In){ b, all, REUSE_NONE }, 0);
+    make_output(&w, y);
+    w.program.plan.arena_align = 4;
+    const int64_t bound = plan_lower_bound(&w.program);
+    world_close(&w);
+    return bound;
+}
+
+static void readers_of_no_row(void **state)
+{
+    (void)state;
+    assert_int_equal(unread_bound(4), 48 + 12);
+    assert_int_equal(unread_bound(0), 48);
+}
+
+/* Rows of 60 bytes in pixels of 20, made of rows like them pixel by pixel, and read by a second
+ * operand too. */
+static int64_t pixels_bound(Reuse reuse, bool twice, Reuse second)
+{
+    World w;
+    const RowRule same = { .kind = ROWS_SAME };
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 4, 3, 1), *a = add_image(&w, 4, 3, 5);
+    Tensor *y = add_image(&w, 4, 3, 5);
+    const In in[] = { { a, same, reuse }, { a, same, second } };
+    add_step(&w, &kernel_op, a, 1, &(In){ x, same, REUSE_NONE }, 0);
+    Step *step = add_step(&w, &kernel_pixels, y, 1 + twice, in, 0);
+    step->operand[1].pixels =
+        (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
+    add_sum(&w, y);
+    finish(&w);
+    const PlanOptions opt = { .align = 4, .level = PLAN_OVERLAP };
+    const int64_t bound = bound_of(&w, &opt);
+    world_close(&w);
+    return bound;
+}
+
+static void pixels_that_others_read(void **state)
+{
+    (void)state;
+    assert_int_equal(pixels_bound(REUSE_ROWS, false, REUSE_NONE), 240 + 20);
+    assert_int_equal(pixels_bound(REUSE_ROWS, true, REUSE_ROWS), 240 + 60);
+    assert_int_equal(pixels_bound(REUSE_NONE, false, REUSE_NONE), 240 + 240);
+    assert_int_equal(pixels_bound(REUSE_ROWS, true, REUSE_NONE), 240 + 240);
+}
+
+/* ---- streams ---- */
+
+/* Steps from the given one on run in this order, beside it in layers. */
+static int64_t stream_bound(World *w, int32_t first, const uint8_t *list,
+                            int32_t entries, int64_t align)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < entries; i++)
+        count = list[i] >= count ? list[i] + 1 : count;
+    const Segment all[] = {
+        { .first = 0, .count = first },
+        { .first = first, .count = count, .list = list, .prologue = entries },
+    };
+    Plan *plan = &w->program.plan;
+    plan->arena_align = align;
+    plan->segment.at = arena_copy(&w->arena, all, sizeof all);
+    plan->segment.n = 2;
+    program_link(&w->program);
+    return plan_lower_bound(&w->program);
+}
+
+/* Halves of 24 bytes of y are all of it: with the last of them alignment counts too, beside z,
+ * which comes in rows of 4 bytes, and the counters. */
+static void halves_in_a_stream(void **state)
+{
+    (void)state;
+    static const uint8_t list[] = { 0, 0, 1, 1, 2, 2, 2, 2 };
+    World w;
+    const RowRule same = { .kind = ROWS_SAME };
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 4, 3, 1), *y = add_image(&w, 4, 3, 1);
+    Tensor *z = add_image(&w, 4, 1, 1);
+    for (int k = 0; k < 2; k++) {
+        Step *step =
+            add_step(&w, &kernel_op, y, 1, &(In){ x, same, REUSE_NONE }, 0);
+        step->operand->rows = step->units = 2;
+        step->operand->offset = 24 * k;
+    }
+    add_step(&w, &kernel_op, z, 1, &(In){ x, same, REUSE_NONE }, 0);
+    add_sum(&w, y);
+    add_sum(&w, z);
+    finish(&w);
+    assert_int_equal(stream_bound(&w, 0, list, 8, 64), 64 + 128);
+    world_close(&w);
+}
+
+/* x, of 48 bytes, is made in front of a stream that makes p of it and m of p; p has a pool of two
+ * of its rows, of 24 bytes, m lives on. */
+typedef struct Pooled {
+    World w;
+    Tensor *x, *p, *m;
+} Pooled;
+
+static const uint16_t turns[] = { 0, 1, 0, 1 };
+static const RowSlots pool_of_two = {
+    .rows = 4, .unit = 12, .pool = 24, .slot = turns
+};
+
+static void put(Tensor *tensor, int64_t offset, int region)
+{
+    tensor->offset = offset;
+    tensor->region = region;
+}
+
+static Step *add_row_step(World *w, Tensor *y, Tensor *x)
+{
+    const RowRule same = { .kind = ROWS_SAME };
+    return add_step(w, &kernel_op, y, 1, &(In){ x, same, REUSE_ROWS }, 0);
+}
+
+static void open_pooled(Pooled *pooled)
+{
+    World *w = &pooled->w;
+    world_open(w, 1);
+    Tensor *input = add_input(w, 4, 3, 1);
+    pooled->x = add_image(w, 4, 3, 1);
+    pooled->p = add_image(w, 4, 3, 1);
+    pooled->m = add_image(w, 4, 3, 1);
+    add_row_step(w, pooled->x, input);
+    add_row_step(w, pooled->p, pooled->x)->operand->slots = &pool_of_two;
+    add_row_step(w, pooled->m, pooled->p)->operand[1].slots = &pool_of_two;
+}
+
+/* m is there as a whole where the pool begins within it, beside x; else it comes row by row, as x
+ * goes. */
+static void pools_under_results(void **state)
+{
+    (void)state;
+    static const uint8_t list[] = { 0, 1, 0, 1, 0, 1, 0, 1 };
+    static const struct {
+        int64_t x, p;
+        int x_region, p_region;
+        int64_t bound;
+    } each[] = {
+        { 0, 24, 0, 0, 48 },
+        { 47, 24, 0, 0, 48 },
+        { 48, 24, 0, 0, 48 + 48 },
+        { 0, 24, 1, 0, 48 + 48 },
+        { 0, 24, 0, 1, 48 + 24 },
+        { 0, 48, 0, 0, 48 + 24 },
+        { 48, 40, 0, 0, 48 + 48 + 16 },
+    };
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        Pooled pooled;
+        open_pooled(&pooled);
+        put(pooled.x, each[i].x, each[i].x_region);
+        put(pooled.p, each[i].p, each[i].p_region);
+        add_sum(&pooled.w, pooled.m);
+        finish(&pooled.w);
+        assert_int_equal(stream_bound(&pooled.w, 1, list, 8, 4),
+                         each[i].bound + 4);
+        world_close(&pooled.w);
+    }
+}
+
+/* What lies over a pool lies there once, however many steps make it. */
+static void halves_over_a_pool(void **state)
+{
+    (void)state;
+    static const uint8_t list[] = { 0, 0, 0, 0, 1, 1, 2, 2 };
+    Pooled pooled;
+    open_pooled(&pooled);
+    World *w = &pooled.w;
+    pooled.x->storage = STORE_INPUT;
+    for (int k = 0; k < 2; k++) {
+        Step *step =
+            k ? add_row_step(w, pooled.m, pooled.x) : w->program.step.at[2];
+        step->operand->rows = step->units = 2;
+        step->operand->offset = 24 * k;
+    }
+    put(pooled.p, 40, 0);
+    add_sum(w, pooled.m);
+    finish(w);
+    assert_int_equal(stream_bound(w, 1, list, 8, 4), 48 + 16 + 8);
+    world_close(w);
+}
+
+/* Two pools, or one for both. */
+static void pools_by_their_place(void **state)
+{
+    (void)state;
+    static const uint8_t list[] = { 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2 };
+    for (int apart = 0; apart < 2; apart++) {
+        Pooled pooled;
+        open_pooled(&pooled);
+        World *w = &pooled.w;
+        Tensor *q = add_image(w, 4, 3, 1);
+        w->program.step.at[2]->operand->slots = &pool_of_two;
+        add_row_step(w, q, pooled.m)->operand[1].slots = &pool_of_two;
+        pooled.x->storage = STORE_INPUT;
+        put(pooled.m, apart ? 100 : 0, 0);
+        put(q, 200, 0);
+        add_sum(w, q);
+        finish(w);
+        assert_int_equal(stream_bound(w, 1, list, 12, 4),
+                         48 + 24 + 24 * apart + 8);
+        world_close(w);
+    }
+}
+
 enum { LEVELS = PLAN_STREAM - PLAN_SIMPLE + 1 };
 
 typedef struct Tight {
@@ -283,6 +613,17 @@ int main(void)
         cmocka_unit_test(loops),
         cmocka_unit_test(loop_ends),
         cmocka_unit_test(loops_in_loops),
+        cmocka_unit_test(read_behind_a_loop),
+        cmocka_unit_test(nothing_takes_nothing),
+        cmocka_unit_test(results_that_nobody_reads),
+        cmocka_unit_test(readers_of_two_halves),
+        cmocka_unit_test(pieces),
+        cmocka_unit_test(readers_of_no_row),
+        cmocka_unit_test(pixels_that_others_read),
+        cmocka_unit_test(halves_in_a_stream),
+        cmocka_unit_test(pools_under_results),
+        cmocka_unit_test(halves_over_a_pool),
+        cmocka_unit_test(pools_by_their_place),
         cmocka_unit_test(random_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

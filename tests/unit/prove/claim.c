@@ -25,6 +25,7 @@ static const char whole[] =
     "  'without': ['cse'], 'io': ['rows'], 'preserve_input': true,"
     "  'state': ['s'], 'preprocess': ['p'], 'kept': ['k'], 'stream': ['t'],"
     "  'narrow': true, 'winograd': true, 'family': 'portable',"
+    "  'banks': [6, 7],"
     "  'lowered_steps': 5},"
     " 'weights': {'stream': {'window': 4096, 'resident': 77,"
     "  'whole': true, 'coded': true, 'room': [21, 22]}},"
@@ -253,6 +254,8 @@ static void all_arrives(void **state)
     assert_string_equal(claim->kept[0], "k");
     assert_string_equal(claim->stream[0], "t");
     assert_true(claim->narrow && claim->winograd);
+    assert_int_equal(claim->bank.n, 2);
+    assert_int_equal(claim->bank.at[1], 7);
     assert_string_equal(claim->family->name, "portable");
     assert_int_equal(claim->lowered_steps, 5);
     assert_int_equal(claim->window, 4096);
@@ -291,6 +294,7 @@ static void little_is_enough(void **state)
           "'stream': ['t'],",
           "" },
         { "'winograd': true, ", "" },
+        { "  'banks': [6, 7],", "" },
         { ", 'coded': true, 'room': [21, 22]", "" },
         { " 'weights': {'stream'", "'none': {'stream'" },
         { ", 'rule': 'same'", "" },
@@ -308,9 +312,10 @@ static void little_is_enough(void **state)
         assert_true(i != 6 || (!claim->state && !claim->preprocess &&
                                !claim->kept && !claim->stream));
         assert_true(i != 7 || !claim->winograd);
-        assert_true(i != 8 || (!claim->coded && !claim->room.n));
-        assert_true(i != 9 || (!claim->window && !claim->coded));
-        assert_true(i != 10 ||
+        assert_true(i != 8 || !claim->bank.n);
+        assert_true(i != 9 || (!claim->coded && !claim->room.n));
+        assert_true(i != 10 || (!claim->window && !claim->coded));
+        assert_true(i != 11 ||
                     claim->step.at->operand.at[4].rule.kind == ROWS_ALL);
         reading_end(&reading);
     }
@@ -509,6 +514,13 @@ static const Case cases[] = {
     { "'winograd': true", "'winograd': 1", "options.winograd is no boolean" },
     { "'winograd': true", "'winograd': false", NULL },
     { "'split': true", "'split': false", NULL },
+    { "'banks': [6, 7]", "'banks': []", NULL },
+    { "'banks': [6, 7]", "'banks': [0, 2147483647]", NULL },
+    { "'banks': [6, 7]", "'banks': [6, -1]",
+      "options.banks is no list of channels" },
+    { "'banks': [6, 7]", "'banks': [2147483648]",
+      "options.banks is no list of channels" },
+    { "'banks': [6, 7]", "'banks': 6", "options.banks is no list" },
     { "'stream': ['t']", "'stream': [1]",
       "options.stream is no list of texts" },
     { "'coded': true", "'coded': 1", "weights.stream.coded is no boolean" },

@@ -125,6 +125,32 @@ static void operands_of_both(void **state)
     world_close(&pair.w);
 }
 
+/* What the second has more stands before the scratch. */
+static void more_operands_of_the_second(void **state)
+{
+    (void)state;
+    Pair pair;
+    const char *why;
+    open_pair(&pair);
+    Step *second = pair.step[1];
+    Operand *more = NEW_ARRAY(&pair.w.arena, Operand, 6);
+    ClaimOperand *claimed = NEW_ARRAY(&pair.w.arena, ClaimOperand, 9);
+    memcpy(more, second->operand, 5 * sizeof *more);
+    more[5] = operand_of(add_image(&pair.w, 1, 1, 1));
+    second->operand = more;
+    second->n_operand = 6;
+    claimed[8] = pair.operand[OPERANDS - 1];
+    pair.claim.operand.at = claimed;
+    pair.claim.operand.n = 9;
+    const Step *both = join(&pair, &why);
+    assert_null(why);
+    assert_int_equal(both->n_operand, 9);
+    assert_ptr_equal(both->operand[6].tensor, more[4].tensor);
+    assert_ptr_equal(both->operand[7].tensor, more[5].tensor);
+    assert_true(both->operand[8].scratch);
+    world_close(&pair.w);
+}
+
 /* Other reuse than element by element stays, with its own columns. */
 static void windows_stay(void **state)
 {
@@ -366,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_of_both),
+        cmocka_unit_test(more_operands_of_the_second),
         cmocka_unit_test(windows_stay),
         cmocka_unit_test(cannot_be_one),
         cmocka_unit_test(may_be_one),

@@ -106,6 +106,22 @@ static void rows_become_wider(void **state)
     world_close(&parts.w);
 }
 
+/* Of an image without bytes the first is where it begins. */
+static void rows_may_be_empty(void **state)
+{
+    (void)state;
+    Parts parts;
+    open_parts(&parts);
+    parts.step->operand[0].row_bytes = 0;
+    parts.step->operand[2].row_bytes = 0;
+    assert_null(part_settle(parts.homes, parts.step, 2, false));
+    Operand reader = reader_of(&parts);
+    reader.row_bytes = 0;
+    assert_null(part_resolve(parts.homes, parts.step, &reader, true));
+    assert_int_equal(reader.offset, 12);
+    world_close(&parts.w);
+}
+
 static void lies_as_a_block(void **state)
 {
     (void)state;
@@ -322,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lies_in_pixels),
         cmocka_unit_test(rows_become_wider),
+        cmocka_unit_test(rows_may_be_empty),
         cmocka_unit_test(lies_as_a_block),
         cmocka_unit_test(is_no_part),
         cmocka_unit_test(views_of_all_are_it),

@@ -333,6 +333,7 @@ static const Window windows[] = {
     { { .kind = COLUMNS_WINDOW, .stride = 1, .pad = -1, .extent = 9 }, 3, 8 },
     { { .kind = COLUMNS_TABLE, .table = table }, 1, 5 },
     { { .kind = COLUMNS_TAPS, .stride = 2, .extent = 3, .dilation = 1 }, 0, 3 },
+    { { .kind = COLUMNS_TAPS, .stride = 2, .extent = 3, .dilation = 2 }, 0, 3 },
     { { .kind = COLUMNS_TAPS,
         .stride = 2,
         .pad = 3,

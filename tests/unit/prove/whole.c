@@ -145,21 +145,51 @@ static void else_nothing_is_done(void **state)
     }
 }
 
+/* What else is not as in the result. */
+enum { NOTHING, OTHER_UNITS, OTHER_ROWS, OTHER_BYTES, OTHER_WIDTH };
+
 /* A result beside its input, over its last element, or in its place. */
 static const struct Case {
     int64_t x, y;
     Reuse reuse;
     RowKind rule;
     bool at_once;
+    int change;
 } CASES_OF_TWO[] = {
-    { 0, BYTES, REUSE_NONE, ROWS_ALL, true },
-    { BYTES, 0, REUSE_NONE, ROWS_ALL, true },
-    { 0, BYTES - 4, REUSE_NONE, ROWS_ALL, false },
-    { BYTES - 4, 0, REUSE_NONE, ROWS_ALL, false },
-    { 0, 0, REUSE_ELEMENTWISE, ROWS_SAME, true },
-    { 0, 0, REUSE_ELEMENTWISE, ROWS_ALL, false },
-    { 0, 0, REUSE_NONE, ROWS_SAME, false },
+    { 0, BYTES, REUSE_NONE, ROWS_ALL, true, NOTHING },
+    { BYTES, 0, REUSE_NONE, ROWS_ALL, true, NOTHING },
+    { 0, BYTES - 4, REUSE_NONE, ROWS_ALL, false, NOTHING },
+    { BYTES - 4, 0, REUSE_NONE, ROWS_ALL, false, NOTHING },
+    { 0, 0, REUSE_ELEMENTWISE, ROWS_SAME, true, NOTHING },
+    { 0, 0, REUSE_ELEMENTWISE, ROWS_ALL, false, NOTHING },
+    { 0, 0, REUSE_NONE, ROWS_SAME, false, NOTHING },
+    { 0, 0, REUSE_ELEMENTWISE, ROWS_SAME, false, OTHER_UNITS },
+    { 0, 0, REUSE_ELEMENTWISE, ROWS_SAME, false, OTHER_ROWS },
+    { 0, 0, REUSE_ELEMENTWISE, ROWS_SAME, false, OTHER_BYTES },
+    { 0, 0, REUSE_ELEMENTWISE, ROWS_SAME, false, OTHER_WIDTH },
 };
+
+static void change_step(Step *step, int change)
+{
+    Operand *in = step->operand + 1;
+    switch (change) {
+    case OTHER_UNITS:
+        step->units = 1;
+        break;
+    case OTHER_ROWS: /* what is compared goes no further than the first */
+        in->rows = ROWS - 1;
+        in->ring = ROWS;
+        break;
+    case OTHER_BYTES:
+        in->row_bytes = 4;
+        break;
+    case OTHER_WIDTH:
+        in->tensor->dtype = DT_I64;
+        break;
+    default:
+        break;
+    }
+}
 
 static bool at_once(const struct Case *c)
 {
@@ -170,6 +200,7 @@ static bool at_once(const struct Case *c)
                    c->reuse };
     Tensor *y = add_image(&w, ROWS, 1, CHANNELS);
     Step *step = add_step(&w, &kernel_op, y, 1, &x, 0);
+    change_step(step, c->change);
     x.tensor->offset = c->x;
     y->offset = c->y;
     w.program.plan = (Plan){ .arena_size = BYTES * 2, .place = -1 };
@@ -189,12 +220,40 @@ static void neighbours_are_apart(void **state)
         assert_int_equal(at_once(CASES_OF_TWO + i), CASES_OF_TWO[i].at_once);
 }
 
+/* Of more operands than pieces are looked at each. */
+static void few_operands(void **state)
+{
+    (void)state;
+    enum { MOST = 16 };
+    for (int n = MOST; n <= MOST + 1; n++) {
+        World w;
+        world_open(&w, 1);
+        const In x = { add_image(&w, ROWS, 1, CHANNELS),
+                       { .kind = ROWS_SAME },
+                       REUSE_NONE };
+        Tensor *y = add_image(&w, ROWS, 1, CHANNELS);
+        Step *step = add_step(&w, &kernel_op, y, 1, &x, 0);
+        Operand *operand = NEW_ARRAY(&w.arena, Operand, MOST + 1);
+        for (int k = 0; k < n; k++)
+            operand[k] = step->operand[k > 0];
+        step->operand = operand;
+        step->n_operand = n;
+        y->offset = BYTES;
+        w.program.plan = (Plan){ .arena_size = BYTES * 2, .place = -1 };
+        program_link(&w.program);
+        Check check = begin(&w, MOST * ROWS);
+        assert_true(check_at_once(&check, step) == (n == MOST));
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_once_is_by_units),
         cmocka_unit_test(else_nothing_is_done),
         cmocka_unit_test(neighbours_are_apart),
+        cmocka_unit_test(few_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
