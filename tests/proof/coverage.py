@@ -2,7 +2,7 @@
 """Branches of the compiler that the tests take, by gcov: overall, by folder, and on wish the lines with branches never taken.
 
     meson setup build-cover --buildtype=debug -Db_coverage=true && ninja -C build-cover
-    meson test -C build-cover --suite unit          (base/ and onnx/; the others need all suites but big and campaign)
+    meson test -C build-cover --suite unit          (base/ and onnx/; prove/ with prove, refused and threads of e2e; the others need all suites but big and campaign)
     coverage.py --build build-cover [--lines FOLDER] [--least PERCENT] [--full FOLDER[,FOLDER...]]
 
 --least, --full: status 1 where fewer are taken overall, or not all in a folder or file. Left out by rule: lines with assert( or
