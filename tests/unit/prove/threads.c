@@ -92,6 +92,14 @@ static void results_are_shared_out(void **state)
     shared.step->operand->rows = 1;
     assert_string_equal(split(&shared),
                         "is touched while another thread writes it");
+    open_shared(&shared, 0);
+    shared.step->operand[1].write = true;
+    shared.step->operand[1].rows = 1;
+    assert_string_equal(split(&shared),
+                        "is touched while another thread writes it");
+    open_shared(&shared, 0);
+    shared.step->operand->scratch = true;
+    assert_string_equal(split(&shared), "is scratch that threads share");
 }
 
 /* With the input so many bytes behind the result. */
