@@ -26,9 +26,11 @@ static double between(const float *x, int h, int w, double v, double u,
     const double down = v - top, right = u - left;
     double sum = 0;
     for (int i = 0; i < 4; i++) {
-        const double weight =
-            (i / 2 ? down : 1 - down) * (i % 2 ? right : 1 - right);
-        sum += weight * element(x, h, w, top + i / 2, left + i % 2, border);
+        const double of_row = i / 2 ? down : 1 - down;
+        const double of_column = i % 2 ? right : 1 - right;
+        const double pixel =
+            element(x, h, w, top + i / 2, left + i % 2, border);
+        sum += of_row * of_column * pixel;
     }
     return sum;
 }

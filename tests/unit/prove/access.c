@@ -99,6 +99,7 @@ static void open_rows(Rows4 *r)
     r->check = (Check){ .arena = &w->arena, .program = &w->program };
     r->check.step = r->step;
     r->check.alone = true;
+    find_lanes(&r->check);
 }
 
 /* What is wrong with unit u, or with the step as a whole. */
