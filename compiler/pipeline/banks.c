@@ -103,36 +103,53 @@ static const PlanKnown *known_for(Compile *compile, const Program *program)
     return compile->known;
 }
 
-/* Within so many bytes, or without a limit (NULL) the smallest. */
+/* An attempt under way. */
+typedef struct Measure {
+    Chooser *chooser;
+    Recompile *again;
+    Attempt attempt;
+} Measure;
+
+static void measure(void *context)
+{
+    Measure *m = context;
+    Compile *compile = m->chooser->compile;
+    Recompile *again = m->again;
+    if (recompile_run(again, true))
+        return;
+    const Program *program = again->compile.program;
+    const int32_t *expansion_of = expansions_of_steps(&compile->arena, program);
+    m->attempt.expansions = program->graph->expansions;
+    m->chooser->steps -= (int64_t)program->step.n;
+    again->compile.known = known_for(compile, program);
+    again->last = STAGE_PLAN;
+    if (!m->attempt.expansions || recompile_run(again, true))
+        return;
+    m->attempt.at_peak =
+        expansions_at_peak(&compile->arena, program, expansion_of);
+    m->attempt.arena = program->plan.arena_size;
+}
+
+/* Within so many bytes, or without a limit (NULL) the smallest. Whatever fails, what was opened is
+ * closed. */
 static Attempt plan_within(Chooser *chooser, const long long *limit,
                            const Banks *banks)
 {
     Compile *compile = chooser->compile;
-    Arena *arena = &compile->arena;
-    Attempt attempt = { .arena = -1 };
+    Measure m = { .chooser = chooser, .attempt = { .arena = -1 } };
+    Diag diag = { .out = diag_now->out, .quiet = true };
     if (chooser->steps <= 0)
-        return attempt;
-    Recompile *again = NEW(arena, Recompile);
-    recompile_open(compile, again, STAGE_LOWER);
-    again->options.arena_limit = limit;
-    again->options.curve = 0;
-    again->options.dump_after = NULL;
-    again->compile.estimate = true;
-    again->compile.banks = banks;
-    if (!recompile_run(again, true)) {
-        const Program *program = again->compile.program;
-        const int32_t *expansion_of = expansions_of_steps(arena, program);
-        attempt.expansions = program->graph->expansions;
-        chooser->steps -= (int64_t)program->step.n;
-        again->compile.known = known_for(compile, program);
-        again->last = STAGE_PLAN;
-        if (attempt.expansions && !recompile_run(again, true)) {
-            attempt.arena = program->plan.arena_size;
-            attempt.at_peak = expansions_at_peak(arena, program, expansion_of);
-        }
-    }
-    recompile_close(compile, again);
-    return attempt;
+        return m.attempt;
+    m.again = NEW(&compile->arena, Recompile);
+    recompile_open(compile, m.again, STAGE_LOWER);
+    m.again->options.arena_limit = limit;
+    m.again->options.curve = 0;
+    m.again->options.dump_after = NULL;
+    m.again->compile.estimate = true;
+    m.again->compile.banks = banks;
+    (void)protect(&diag, measure, &m);
+    recompile_close(compile, m.again);
+    return m.attempt;
 }
 
 /* ---- the choice ---- */
