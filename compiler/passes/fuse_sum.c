@@ -28,11 +28,6 @@ static bool is_plain(Graph *graph, const Tensor *tensor)
            !recipe_narrow(graph->store, tensor->value, &narrow);
 }
 
-static const WindowAxis *axis_of(const Window *window, int i)
-{
-    return window->axis + WINDOW_DIMS - window->spatial + i;
-}
-
 /* The node of this graph that makes the value, which the sum alone reads; NULL: it is none. */
 static Node *maker_for_sum(const Graph *graph, const Tensor *value)
 {
@@ -149,9 +144,8 @@ static bool lies_within(const Branch *large, const Branch *small)
     if (!large->conv || large->image != small->image ||
         large->group != small->group)
         return false;
-    for (int i = 0; i < large->window.spatial; i++)
-        if (tap_within(axis_of(&large->window, i), axis_of(&small->window, i)) <
-            0)
+    for (int i = 0; i < WINDOW_DIMS; i++)
+        if (tap_within(large->window.axis + i, small->window.axis + i) < 0)
             return false;
     return true;
 }
@@ -159,13 +153,14 @@ static bool lies_within(const Branch *large, const Branch *small)
 static Recipe *sum_of_weights(Store *store, const Branch *large,
                               const Branch *small)
 {
+    const int first = WINDOW_DIMS - large->window.spatial;
     Recipe *weights = small->weights;
-    for (int i = 0; i < large->window.spatial; i++) {
-        const WindowAxis *axis = axis_of(&large->window, i);
-        const WindowAxis *inner = axis_of(&small->window, i);
+    for (int i = first; i < WINDOW_DIMS; i++) {
+        const WindowAxis *axis = large->window.axis + i;
+        const WindowAxis *inner = small->window.axis + i;
         const int64_t before = tap_within(axis, inner);
         const int64_t after = axis->kernel - inner->kernel - before;
-        weights = recipe_pad(store, weights, 2 + i, before, after);
+        weights = recipe_pad(store, weights, 2 + i - first, before, after);
     }
     return recipe_add(store, large->weights, weights);
 }

@@ -135,38 +135,27 @@ static void raise(Graph *graph, Node *view, Views *views)
     image->producer = node;
 }
 
-/* A view of what the node makes, in the place of its result; the node makes an image. */
-static Node *view_result(Graph *graph, Node *node, const Shape *image)
-{
-    Tensor *tokens = node->out[0];
-    const Shape *shape = &tokens->shape;
-    Tensor *made =
-        graph_add_tensor(graph, NULL, tokens->dtype, image_of(tokens, image));
-    Tensor *in[2] = { made };
-    in[1] = graph_add_ints(graph, NULL, shape->rank, shape->dim);
-    node->out[0] = made;
-    made->producer = node;
-    Node *view =
-        graph_insert_node(graph, node, "", "Reshape", 2, in, 1, &tokens);
-    view->op = op_find("", "Reshape", OPSET_NEWEST);
-    return view;
-}
-
-/* A view of an image as tokens: their only reader reads the image. Returns the view behind that;
- * NULL: it stays. */
-static Node *sink(Graph *graph, Node *view, Views *views)
+/* A view of an image as tokens: their only reader reads the image, and the view goes behind it.
+ * False: it stays. */
+static bool sink(Graph *graph, Node *view, Views *views)
 {
     Tensor *image = view->in[0];
     const Shape *shape = &image->shape;
     const Tensor *tokens = view->out[0];
     if (tokens->uses != 1 || !tokens->use || !is_tokens(tokens, shape))
-        return NULL;
+        return false;
     Node *node = tokens->use->node;
     if (!maps_tokens(graph, node, shape))
-        return NULL;
+        return false;
     see_images(graph, node, shape, tokens, image, views);
-    graph_kill(view);
-    return view_result(graph, node, shape);
+    Tensor *result = node->out[0];
+    const Shape made = image_of(result, shape);
+    node->out[0] = graph_add_tensor(graph, NULL, result->dtype, made);
+    node->out[0]->producer = node;
+    become_reshape(graph, view, node->out[0], &result->shape);
+    view->out[0] = result;
+    result->producer = view;
+    return true;
 }
 
 static void follow_rows(Graph *graph, const Node *conv)
@@ -179,8 +168,9 @@ static void follow_rows(Graph *graph, const Node *conv)
     if (is_view(x->producer))
         VEC_PUSH(scratch, &views, x->producer);
     Node *behind = y->uses == 1 && y->use ? y->use->node : NULL;
-    while (behind && behind->graph == graph && is_view(behind))
-        behind = sink(graph, behind, &views);
+    if (behind && behind->graph == graph && is_view(behind))
+        while (sink(graph, behind, &views))
+            ;
     for (size_t i = 0; i < views.n; i++)
         raise(graph, views.at[i], &views);
     arena_release(scratch, mark);

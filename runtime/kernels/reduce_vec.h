@@ -111,30 +111,6 @@ INLAY_INLINE inlay_f4 inlay_extreme4(inlay_f4 a, inlay_f4 b, const int op)
     return inlay_select4(is_beyond | (b != b), b, a);
 }
 
-/* What a line of n elements comes to: each half of the accumulators is joined to the other. */
-INLAY_INLINE float inlay_extreme_of_line(const float *x, int32_t n,
-                                         const int op)
-{
-    const float first = op == INLAY_REDUCE_MAX ? -INFINITY : INFINITY;
-    float acc[INLAY_LANES];
-    inlay_f4 part[4];
-    inlay_f4 all;
-    int32_t j;
-    for (j = 0; j < INLAY_LANES; j += INLAY_VL)
-        INLAY_V(store)(acc + j, inlay_all(first));
-    inlay_extremes_line(acc, x, n, op);
-    INLAY_UNROLL
-    for (j = 0; j < 4; j++)
-        part[j] = inlay_load4(acc + 4 * j);
-    part[0] = inlay_extreme4(part[0], part[2], op);
-    part[1] = inlay_extreme4(part[1], part[3], op);
-    all = inlay_extreme4(part[0], part[1], op);
-    part[0] = (inlay_f4){ all[2], all[3], all[2], all[3] };
-    all = inlay_extreme4(all, part[0], op);
-    part[0] = inlay_splat4(all[1]);
-    return inlay_extreme4(all, part[0], op)[0];
-}
-
 /* ---- sums and products ---- */
 
 /* a takes x. */
@@ -155,24 +131,49 @@ INLAY_INLINE inlay_vf inlay_reduce_take_v(inlay_vf a, inlay_vf x, const int op)
 
 INLAY_INLINE inlay_f4 inlay_reduce_join4(inlay_f4 a, inlay_f4 b, const int op)
 {
+    if (op == INLAY_REDUCE_MAX || op == INLAY_REDUCE_MIN)
+        return inlay_extreme4(a, b, op);
     return op == INLAY_REDUCE_PROD ? a * b : a + b;
 }
 
-/* What INLAY_LANES accumulators come to: each half is joined to the other. */
-INLAY_INLINE float inlay_reduce_halves(const float *acc, const int op)
+/* INLAY_LANES accumulators become four: each half is joined to the other. */
+INLAY_INLINE inlay_f4 inlay_reduce_quarters(const float *acc, const int op)
 {
     inlay_f4 part[4];
-    inlay_f4 all;
     int32_t j;
     INLAY_UNROLL
     for (j = 0; j < 4; j++)
         part[j] = inlay_load4(acc + 4 * j);
     part[0] = inlay_reduce_join4(part[0], part[2], op);
     part[1] = inlay_reduce_join4(part[1], part[3], op);
-    all = inlay_reduce_join4(part[0], part[1], op);
+    return inlay_reduce_join4(part[0], part[1], op);
+}
+
+/* What INLAY_LANES accumulators come to. */
+INLAY_INLINE float inlay_reduce_halves(const float *acc, const int op)
+{
+    const inlay_f4 all = inlay_reduce_quarters(acc, op);
     if (op == INLAY_REDUCE_PROD)
         return all[0] * all[2] * (all[1] * all[3]);
     return all[0] + all[2] + (all[1] + all[3]);
+}
+
+/* The extreme of a line of n elements. */
+INLAY_INLINE float inlay_extreme_of_line(const float *x, int32_t n,
+                                         const int op)
+{
+    const float first = op == INLAY_REDUCE_MAX ? -INFINITY : INFINITY;
+    float acc[INLAY_LANES];
+    inlay_f4 all;
+    inlay_f4 half;
+    int32_t j;
+    for (j = 0; j < INLAY_LANES; j += INLAY_VL)
+        INLAY_V(store)(acc + j, inlay_all(first));
+    inlay_extremes_line(acc, x, n, op);
+    all = inlay_reduce_quarters(acc, op);
+    half = (inlay_f4){ all[2], all[3], all[2], all[3] };
+    all = inlay_extreme4(all, half, op);
+    return inlay_extreme4(all, inlay_splat4(all[1]), op)[0];
 }
 
 /* What a line of n elements comes to. */
