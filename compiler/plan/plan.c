@@ -11,6 +11,7 @@
 #include "plan/regions.h"
 #include "plan/trial.h"
 #include "prove/schedules.h"
+#include "schedule/fit_known.h"
 #include "schedule/order_known.h"
 #include "schedule/overlap.h"
 
@@ -496,6 +497,7 @@ const PlanKnown *plan_known_new(Arena *arena, size_t steps)
     known->rings = walked_new(arena, steps);
     known->slots = walked_new(arena, steps);
     known->orders = orders_known_new(arena, steps);
+    known->fits = fits_known_new(arena, steps);
     return known;
 }
 
@@ -510,6 +512,7 @@ static PlanOptions lowest_options(const Program *program,
         lowest.known = plan_known_new(scratch, program->step.n);
     lowest.walked = lowest.known->rings;
     lowest.orders = lowest.known->orders;
+    lowest.fits = lowest.known->fits;
     return lowest;
 }
 

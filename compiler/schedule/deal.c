@@ -4,6 +4,7 @@
 #include "schedule/deal.h"
 
 #include "base/size.h"
+#include "schedule/fit_known.h"
 #include "schedule/pool.h"
 
 /* Beyond, a table takes more flash than its pool saves memory, and the planner's time. */
@@ -356,7 +357,7 @@ static bool deal_pool(Deal *deal, Stream *stream, const DealAim *aim,
         .most = deal->rings - 1,
         .enough = aim->enough - others,
     };
-    const int64_t pool = deal_fit(deal, &own);
+    const int64_t pool = deal_fit_known(aim->fits, deal, &own);
     const int64_t beside = deal_beside(deal, pool);
     if (beside > own.most || beside > aim->most - others)
         return false;

@@ -504,17 +504,19 @@ static const int64_t *find_rooms(const Deal *deal)
     return room;
 }
 
+int64_t deal_enough(const Deal *deal, const DealAim *aim)
+{
+    return i64_max(deal->alive, aim->enough + deal_shared(deal));
+}
+
 int64_t deal_fit(const Deal *deal, const DealAim *aim)
 {
-    int64_t more = 0; /* that the pool may have, as it lies over the result */
-    if (deal->tail)
-        more = touch_item(deal->all, deal->result)->size - deal_lead(deal);
-    const int64_t most = aim->most + more;
+    const int64_t most = aim->most + deal_shared(deal);
     Fit fit = {
         .deal = deal,
         .turn = NEW_ARRAY(deal->arena, Turn, deal->rows + 1),
         .least = most + 1,
-        .enough = i64_max(deal->alive, aim->enough + more),
+        .enough = deal_enough(deal, aim),
         .at = NEW_ARRAY(deal->arena, int64_t, deal->rows + 1),
     };
     for (Way way = 0; way < WAYS; way++)

@@ -38,12 +38,15 @@ typedef struct RegionPin {
 typedef struct Walked Walked;
 /* Orders that were found before (order_known.h). */
 typedef struct OrdersKnown OrdersKnown;
+/* Layouts of pools that were found before (fit_known.h). */
+typedef struct FitsKnown FitsKnown;
 
 /* What a plan leaves to plans of programs much like its own. Rows of rings in slots of a pool and
  * rings that lie apart come to other sizes. */
 typedef struct PlanKnown {
     Walked *rings, *slots;
     OrdersKnown *orders;
+    FitsKnown *fits;
 } PlanKnown;
 
 enum { EFFORT_USUAL = 10 };
@@ -91,6 +94,7 @@ typedef struct PlanOptions {
     bool strips; /* ranges may be computed in strips; schedule_under() only */
     Walked *walked;      /* NULL: each schedule begins anew */
     OrdersKnown *orders; /* NULL: each search begins anew */
+    FitsKnown *fits;     /* NULL: each layout is sought anew */
     /* unit visits that are left to all schedules together; NULL: each has its own */
     int64_t *walks;
 } PlanOptions;

@@ -65,6 +65,8 @@ void deal_find_result(Deal *deal);
 void deal_find_tail(Deal *deal, const int64_t *alive);
 /* Bytes of the result before the pool begins. */
 int64_t deal_lead(const Deal *deal);
+/* Bytes of the pool that lie over the end of the result; 0: none do. */
+int64_t deal_shared(const Deal *deal);
 /* Bytes that a pool of so many takes beside the result. */
 int64_t deal_beside(const Deal *deal, int64_t pool);
 
@@ -73,7 +75,9 @@ void deal_find_over(const Deal *deal);
 /* Bytes that a row saves at most by lying over the one that is made in its last call. */
 int64_t row_saves(const Deal *deal, const Row *row);
 
-/* fit.c: gives the rows their places; returns the bytes of the pool. Where they were not found to
+/* fit.c: bytes of the pool that end the search, as no layout needs to be smaller. */
+int64_t deal_enough(const Deal *deal, const DealAim *aim);
+/* Gives the rows their places; returns the bytes of the pool. Where they were not found to
  * fit into aim->most bytes beside the result, it is larger. */
 int64_t deal_fit(const Deal *deal, const DealAim *aim);
 

@@ -178,7 +178,11 @@ static void settle_by(Finder *finder, Edge *edge, DealEffort effort)
 {
     const int64_t around = finder_around(finder, edge->from, edge->to);
     const int64_t most = edge->strip ? NEVER : finder->most - around;
-    const DealAim aim = { .effort = effort, .most = most };
+    const DealAim aim = {
+        .effort = effort,
+        .most = most,
+        .fits = finder->opt->fits,
+    };
     if (edge->strip || !finder->opt->walked) {
         settle_by_walk(finder, edge, &aim);
         return;
@@ -214,7 +218,11 @@ void finder_settle(Finder *finder, Edge *edge)
 
 void finder_walk_again(Finder *finder, Edge *edge)
 {
-    const DealAim aim = { .effort = DEAL_QUICK, .most = NEVER };
+    const DealAim aim = {
+        .effort = DEAL_QUICK,
+        .most = NEVER,
+        .fits = finder->opt->fits,
+    };
     int64_t budget = NEVER;
     if (!edge->stream && !edge->strip && edge->to - edge->from >= 2)
         walk_ways(finder, edge, &aim, &budget);
@@ -255,7 +263,12 @@ static Stream *join_by(Finder *finder, const Stream *stream, int32_t pixels,
 {
     Stream *more = NEW(finder->arena, Stream);
     const int64_t around = finder_around(finder, stream->first, stream->end);
-    const DealAim aim = { DEAL_CLOSE, NEVER, peak - around };
+    const DealAim aim = {
+        .effort = DEAL_CLOSE,
+        .most = NEVER,
+        .enough = peak - around,
+        .fits = finder->opt->fits,
+    };
     if (!walk_joined(finder, stream, pixels, more))
         return NULL;
     if (finder->slots)
@@ -314,7 +327,12 @@ int64_t finder_fit_closer(Finder *finder, int64_t enough, Stream **stream)
         return bytes;
     const ArenaMark mark = arena_mark(finder->arena);
     Stream *closer = NEW(finder->arena, Stream);
-    const DealAim aim = { DEAL_CLOSE, NEVER, enough - around };
+    const DealAim aim = {
+        .effort = DEAL_CLOSE,
+        .most = NEVER,
+        .enough = enough - around,
+        .fits = finder->opt->fits,
+    };
     const bool walked =
         walk_and_deal(finder, &edge, taken->backward, &aim, closer);
     const int64_t closest = walked ? stream_peak(finder, closer) : NEVER;

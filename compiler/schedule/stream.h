@@ -26,6 +26,8 @@ typedef enum DealEffort {
 typedef struct DealAim {
     DealEffort effort;
     int64_t most, enough;
+    FitsKnown
+        *fits; /* layouts that were found before; NULL: none are remembered */
 } DealAim;
 
 typedef struct Ring {

@@ -126,11 +126,15 @@ void deal_find_tail(Deal *deal, const int64_t *alive)
         list_tail(deal);
 }
 
+int64_t deal_shared(const Deal *deal)
+{
+    if (!deal->tail)
+        return 0;
+    return touch_item(deal->all, deal->result)->size - deal_lead(deal);
+}
+
 int64_t deal_beside(const Deal *deal, int64_t pool)
 {
     const int64_t bytes = items_round(deal->all, pool);
-    if (!deal->tail)
-        return bytes;
-    const int64_t whole = touch_item(deal->all, deal->result)->size;
-    return i64_max(0, deal_lead(deal) + bytes - whole);
+    return i64_max(0, bytes - deal_shared(deal));
 }
