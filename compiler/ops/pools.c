@@ -77,7 +77,23 @@ static Step *lower_plain_pool(Lower *lower, const char *kernel,
     return step;
 }
 
-/* Row by row into an accumulator, which is the result. */
+Step *lower_global(Lower *lower, const char *kernel, int64_t images,
+                   const inlay_globalpool_params *params)
+{
+    const int64_t rows = i64_mul(images, params->rows);
+    Step *step = lower_step(lower, kernel, params);
+    Operand *y = step_result(step, 0);
+    operand_rows(y, i32_checked(images), params->channels);
+    y->read = true;
+    Operand *x = step_operand(step, 0);
+    operand_rows(x, i32_checked(rows), params->channels);
+    x->strided = true;
+    x->rule.kind = ROWS_UNIT;
+    step->units = x->rows;
+    step->accumulates = true;
+    return step;
+}
+
 static void lower_global_rows(Lower *lower, const char *kernel, Window *window)
 {
     window_upright(window);
@@ -86,17 +102,7 @@ static void lower_global_rows(Lower *lower, const char *kernel, Window *window)
         .width = (int32_t)window->axis[2].in,
         .channels = i32_checked(window->channels),
     };
-    Step *step = lower_step(lower, kernel, &params);
-    Operand *y = step_result(step, 0);
-    operand_rows(y, i32_checked(window->images), window->channels);
-    y->read = true;
-    Operand *x = step_operand(step, 0);
-    operand_rows(x, i32_checked(i64_mul(window->images, params.rows)),
-                 window->channels);
-    x->strided = true;
-    x->rule.kind = ROWS_UNIT;
-    step->units = x->rows;
-    step->accumulates = true;
+    Step *step = lower_global(lower, kernel, window->images, &params);
     step->macs = work_of(window);
 }
 

@@ -184,6 +184,53 @@ void lower_reduce(Lower *lower, Node *node)
     reduce_by_node(lower, node, node->out[0], node->in[0]);
 }
 
+/* The axes that go, [first, end), where they lie side by side, in front of others that stay, and
+ * are not within a row. */
+static bool goes_by_rows(const Shape *shape, const bool *gone, int *first,
+                         int *end)
+{
+    int i = 0;
+    while (i < shape->rank && !gone[i])
+        i++;
+    *first = i;
+    while (i < shape->rank && gone[i])
+        i++;
+    *end = i;
+    while (i < shape->rank && !gone[i])
+        i++;
+    return i == shape->rank && *end < i && shape_has_rows(shape) &&
+           *first < shape_row_axis(shape);
+}
+
+/* Row by row into an accumulator, so that there need not be a row but the one that was made last;
+ * false: not so. */
+static bool lower_mean_rows(Lower *lower, const Node *node)
+{
+    bool gone[MAX_RANK];
+    int first, end;
+    const Tensor *x = node->in[0];
+    const Shape *shape = &x->shape;
+    if (x->dtype != DT_F32 || x->dynamic || !tensor_count(x))
+        return false;
+    if (!reduced_axes(node, gone) || !goes_by_rows(shape, gone, &first, &end))
+        return false;
+    const int last = end - 1 > first ? end - 1 : end;
+    const inlay_globalpool_params params = {
+        .rows = i32_checked(shape_product(shape, first, last)),
+        .width = i32_checked(shape_product(shape, last, end)),
+        .channels = i32_checked(shape_product(shape, end, shape->rank)),
+    };
+    const int64_t images = shape_product(shape, 0, first);
+    lower_global(lower, "mean_rows_f32", images, &params);
+    return true;
+}
+
+void lower_reduce_mean(Lower *lower, Node *node)
+{
+    if (!lower_mean_rows(lower, node))
+        lower_reduce(lower, node);
+}
+
 /* Integer roots and logarithms go through float64. */
 static Tensor *as_float(Lower *lower, Tensor *tensor)
 {

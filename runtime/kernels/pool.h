@@ -34,6 +34,13 @@ typedef struct inlay_globalpool_params {
     int32_t channels;
 } inlay_globalpool_params;
 
+/* What a global pool does with the pixels of a channel. */
+enum {
+    INLAY_GLOBAL_MAX,
+    INLAY_GLOBAL_MEAN,
+    INLAY_GLOBAL_TOKENS /* the mean, pixel by pixel */
+};
+
 #if INLAY_VL > 1
 /* Rows of a window that are found once for all pixels of a row. */
 enum { INLAY_POOL_HELD = 16 };
@@ -423,25 +430,25 @@ enum { INLAY_POOL_BYTES = 16 }; /* channels of bytes that are made at once */
 
 INLAY_INLINE void inlay_global_channels(const inlay_globalpool_params *p,
                                         float *y, const float *x, ptrdiff_t pix,
-                                        const int mean)
+                                        const int kind)
 {
     int32_t c = 0;
 #if INLAY_VL >= 16
-    c = inlay_global_row16(p, y, x, pix, c, mean);
+    c = inlay_global_row16(p, y, x, pix, c, kind);
 #endif
 #if INLAY_VL >= 8
-    c = inlay_global_row8(p, y, x, pix, c, mean);
+    c = inlay_global_row8(p, y, x, pix, c, kind);
 #endif
 #if INLAY_HAS_4
-    c = inlay_global_row4(p, y, x, pix, c, mean);
+    c = inlay_global_row4(p, y, x, pix, c, kind);
 #endif
-    inlay_global_row1(p, y, x, pix, c, mean);
+    inlay_global_row1(p, y, x, pix, c, kind);
 }
 
 /* Row by row into the result of the image: it begins at the image's first row, and is finished at
  * its last. */
 INLAY_INLINE int inlay_global(void *const *base, const inlay_step *s,
-                              int32_t r0, int32_t r1, const int mean)
+                              int32_t r0, int32_t r1, const int kind)
 {
     const inlay_globalpool_params *p =
         (const inlay_globalpool_params *)s->params;
@@ -452,9 +459,9 @@ INLAY_INLINE int inlay_global(void *const *base, const inlay_step *s,
         float *y = (float *)inlay_row(base, s, 0, r / p->rows);
         if (r % p->rows == 0)
             for (c = 0; c < p->channels; c++)
-                y[c] = mean ? 0.0f : -INFINITY;
-        inlay_global_channels(p, y, x, s->ref[1].pix, mean);
-        if (mean && r % p->rows == p->rows - 1)
+                y[c] = kind == INLAY_GLOBAL_MAX ? -INFINITY : 0.0f;
+        inlay_global_channels(p, y, x, s->ref[1].pix, kind);
+        if (kind != INLAY_GLOBAL_MAX && r % p->rows == p->rows - 1)
             for (c = 0; c < p->channels; c++)
                 y[c] /= count;
     }
@@ -464,13 +471,60 @@ INLAY_INLINE int inlay_global(void *const *base, const inlay_step *s,
 static inline int inlay_globalavg_f32(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    return inlay_global(base, s, r0, r1, 1);
+    return inlay_global(base, s, r0, r1, INLAY_GLOBAL_MEAN);
+}
+
+/* How many rows from row r on lie one behind the other, of those of its image before r1. */
+INLAY_INLINE int32_t inlay_global_tokens(const inlay_globalpool_params *p,
+                                         const inlay_ref *x, int32_t r,
+                                         int32_t r1)
+{
+    const int32_t of_image = p->rows - r % p->rows;
+    const int32_t of_ring = x->cap - r % x->cap;
+    int32_t rows = r1 - r;
+    rows = rows < of_image ? rows : of_image;
+    return rows < of_ring ? rows : of_ring;
+}
+
+/* Rows are single pixels: as many as possible at once, which are added one by one all the same. */
+INLAY_INLINE int inlay_mean_tokens(void *const *base, const inlay_step *s,
+                                   int32_t r0, int32_t r1)
+{
+    const inlay_globalpool_params *p =
+        (const inlay_globalpool_params *)s->params;
+    const float count = (float)p->rows;
+    const ptrdiff_t pix = (ptrdiff_t)(s->ref[1].row / sizeof(float));
+    inlay_globalpool_params line = *p;
+    int32_t r, c;
+    for (r = r0; r < r1; r += line.width) {
+        const float *x = (const float *)inlay_row(base, s, 1, r);
+        float *y = (float *)inlay_row(base, s, 0, r / p->rows);
+        line.width = inlay_global_tokens(p, s->ref + 1, r, r1);
+        if (r % p->rows == 0)
+            memset(y, 0, (size_t)p->channels * sizeof *y);
+        inlay_global_channels(&line, y, x, pix, INLAY_GLOBAL_TOKENS);
+        if ((r + line.width) % p->rows == 0)
+            for (c = 0; c < p->channels; c++)
+                y[c] /= count;
+    }
+    return 0;
+}
+
+/* ReduceMean: of an image, or of tokens. */
+static inline int inlay_mean_rows_f32(void *const *base, const inlay_step *s,
+                                      int32_t r0, int32_t r1)
+{
+    const inlay_globalpool_params *p =
+        (const inlay_globalpool_params *)s->params;
+    if (p->width == 1 && !inlay_is_dealt(s->ref + 1))
+        return inlay_mean_tokens(base, s, r0, r1);
+    return inlay_global(base, s, r0, r1, INLAY_GLOBAL_MEAN);
 }
 
 static inline int inlay_globalmax_f32(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    return inlay_global(base, s, r0, r1, 0);
+    return inlay_global(base, s, r0, r1, INLAY_GLOBAL_MAX);
 }
 
 #endif

@@ -150,29 +150,30 @@ INLAY_INLINE int32_t INLAY_W(pool_line)(const inlay_pool_line *l, int32_t c,
 #endif
 
 /* What a row of x adds to `was`: it is summed apart, so that rounding grows with rows + width, not
- * with their product. */
+ * with their product (INLAY_GLOBAL_MEAN); or pixel by pixel. */
 INLAY_INLINE INLAY_FLOATS INLAY_W(global_pixels)(INLAY_FLOATS was,
                                                  const float *x, ptrdiff_t pix,
-                                                 int32_t width, const int mean)
+                                                 int32_t width, const int kind)
 {
-    INLAY_FLOATS v = mean ? INLAY_W(splat)(0.0f) : was;
+    const int apart = kind == INLAY_GLOBAL_MEAN;
+    INLAY_FLOATS v = apart ? INLAY_W(splat)(0.0f) : was;
     int32_t i;
     for (i = 0; i < width; i++) {
         const INLAY_FLOATS pixel = INLAY_W(load)(x + i * pix);
-        v = mean ? v + pixel : INLAY_W(max)(v, pixel);
+        v = kind == INLAY_GLOBAL_MAX ? INLAY_W(max)(v, pixel) : v + pixel;
     }
-    return mean ? was + v : v;
+    return apart ? was + v : v;
 }
 
 /* Takes a row of x into y, from channel c on; returns the first channel that is left. */
 INLAY_INLINE int32_t INLAY_W(global_row)(const inlay_globalpool_params *p,
                                          float *y, const float *x,
                                          ptrdiff_t pix, int32_t c,
-                                         const int mean)
+                                         const int kind)
 {
     for (; p->channels - c >= INLAY_L; c += INLAY_L) {
         INLAY_FLOATS v = INLAY_W(load)(y + c);
-        v = INLAY_W(global_pixels)(v, x + c, pix, p->width, mean);
+        v = INLAY_W(global_pixels)(v, x + c, pix, p->width, kind);
         INLAY_W(store)(y + c, v);
     }
     return c;

@@ -233,41 +233,74 @@ static void bytes(void **state)
             }
 }
 
-/* Rows come one by one through a ring of one; two images. */
-static void global_pools(void **state)
+enum {
+    GLOBAL_ROWS = 5,
+    GLOBAL_C = 23,
+    GLOBAL_IMAGES = 2,
+    GLOBAL_OUT = GLOBAL_IMAGES * GLOBAL_C,
+    GLOBALS = 3
+};
+
+static inlay_kernel *const globals[GLOBALS] = { inlay_globalavg_f32,
+                                                inlay_mean_rows_f32,
+                                                inlay_globalmax_f32 };
+
+static void compare_globals(const float *image, int width,
+                            float (*got)[GLOBAL_OUT])
 {
-    (void)state;
-    enum { ROWS = 5, WIDTH = 3, C = 23, IMAGES = 2 };
-    float *image = rnd_floats(IMAGES * ROWS * WIDTH * C), y[2][IMAGES * C];
-    Ring x = ring_new(IMAGES * ROWS, WIDTH, C, 1, C + 2, 1);
-    const inlay_globalpool_params p = { ROWS, WIDTH, C };
-    for (int k = 0; k < 2; k++) {
+    const int pixels = GLOBAL_ROWS * width;
+    for (int y = 0; y < GLOBAL_OUT; y++) {
+        const float *x = image + y / GLOBAL_C * pixels * GLOBAL_C;
+        double sum = 0.0, most = -9.0;
+        for (int i = 0; i < pixels; i++) {
+            const double v = (double)x[i * GLOBAL_C + y % GLOBAL_C];
+            sum += v;
+            most = v > most ? v : most;
+        }
+        assert_float_equal(got[0][y], (float)(sum / pixels), 1e-5);
+        assert_float_equal(got[1][y], (float)(sum / pixels), 1e-5);
+        assert_float_equal(got[2][y], (float)most, 0.0);
+    }
+}
+
+/* Two images, so many rows in a call, through a ring of so many. */
+static void run_globals(int width, int rows, int cap)
+{
+    enum { ALL = GLOBAL_IMAGES * GLOBAL_ROWS };
+    float *image = rnd_floats((size_t)(ALL * width * GLOBAL_C));
+    float y[GLOBALS][GLOBAL_OUT];
+    Ring x = ring_new(ALL, width, GLOBAL_C, cap, GLOBAL_C + 2, 1);
+    const inlay_globalpool_params p = { GLOBAL_ROWS, width, GLOBAL_C };
+    for (int k = 0; k < GLOBALS; k++) {
         void *base[2] = { x.memory, y[k] };
-        const inlay_ref ref[2] = {
-            { .row = C * sizeof(float), .cap = IMAGES, .pix = C, .base = 1 },
-            ring_ref(&x, 0)
-        };
-        const inlay_step s = { k ? inlay_globalmax_f32 : inlay_globalavg_f32,
-                               &p, ref, IMAGES * ROWS, 0 };
-        for (int r = 0; r < IMAGES * ROWS; r++) {
+        const inlay_ref ref[2] = { { .row = GLOBAL_C * sizeof(float),
+                                     .cap = GLOBAL_IMAGES,
+                                     .pix = GLOBAL_C,
+                                     .base = 1 },
+                                   ring_ref(&x, 0) };
+        const inlay_step s = { globals[k], &p, ref, ALL, 0 };
+        for (int r = 0; r < ALL; r++) {
             ring_put(&x, r, image);
-            s.run(base, &s, r, r + 1);
+            if ((r + 1) % rows == 0)
+                s.run(base, &s, r + 1 - rows, r + 1);
         }
     }
-    for (int n = 0; n < IMAGES; n++)
-        for (int c = 0; c < C; c++) {
-            double sum = 0.0, most = -9.0;
-            for (int i = 0; i < ROWS * WIDTH; i++) {
-                const double v = (double)image[(n * ROWS * WIDTH + i) * C + c];
-                sum += v;
-                most = v > most ? v : most;
-            }
-            assert_float_equal(y[0][n * C + c], sum / (ROWS * WIDTH), 1e-5);
-            assert_float_equal(y[1][n * C + c], most, 0.0);
-        }
+    compare_globals(image, width, y);
     ring_check_guards(&x);
     free(image);
     free(x.memory);
+}
+
+/* Rows of one pixel go together where they lie one behind the other. */
+static void global_pools(void **state)
+{
+    (void)state;
+    run_globals(3, 1, 1);
+    run_globals(3, 2, 4);
+    run_globals(1, 1, 1);
+    run_globals(1, 2, 3);
+    run_globals(1, 5, 7);
+    run_globals(1, 10, 10);
 }
 
 int main(void)
