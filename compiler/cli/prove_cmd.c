@@ -126,6 +126,8 @@ static void open_model(Compile *compile, const Claim *claim, Options *taken,
     take_options(claim, taken);
     compile->kept = kept_names(&compile->arena, claim);
     compile->banks = banks_of(&compile->arena, claim);
+    compile->recompute = claim->recompute;
+    compile->recompute_chosen = true;
     compile->options = taken;
     Diag inner = { .out = diag_now->out };
     const Status status = protect(&inner, read_model, compile);

@@ -97,6 +97,9 @@ json_t *manifest_options(const Program *program, const ManifestFacts *facts)
     if (program->winograd)
         manifest_set(object, "winograd", json_true());
     put_banks(object, &program->graph->banks);
+    if (program->graph->recompute)
+        manifest_set(object, "recompute",
+                     json_integer(program->graph->recompute));
     manifest_set(object, "lowered_steps", json_integer(program->lowered));
     return object;
 }

@@ -188,6 +188,8 @@ struct Node {
     bool winograd;
     /* set by the banks pass: the expansion that it is of, from 1 on; 0: of none */
     int32_t expansion;
+    /* made by the recompute pass: what another node computes, for another reader */
+    bool again;
 };
 
 /* Of each expansion (passes/banks.c) how many channels are made at a time; 0, and of those beyond
@@ -281,6 +283,10 @@ struct Graph {
     const int64_t *signal_delay;
     Banks banks;        /* of the root: what pass_banks() is to do */
     int32_t expansions; /* of the root: those that it met */
+    /* of the root: images of gates of so many bytes or more pass_recompute() computes twice; 0:
+     * none; and the bytes of all that it met */
+    int64_t recompute;
+    VEC(int64_t) gated;
     /* hops that a run of this process has; set by cli/hops.c */
     int64_t signal_given;
 };

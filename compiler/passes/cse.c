@@ -111,7 +111,7 @@ static bool put_attr(Key *k, const Attr *attr)
 
 static bool may_share(const Node *node)
 {
-    if (node->dead || !node->op || node->counts || !node->n_in ||
+    if (node->dead || !node->op || node->counts || node->again || !node->n_in ||
         node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL) ||
         node_is(node, "DequantizeLinear"))
         return false;

@@ -147,6 +147,7 @@ static Attempt plan_within(Chooser *chooser, const long long *limit,
     m.again->options.dump_after = NULL;
     m.again->compile.estimate = true;
     m.again->compile.banks = banks;
+    m.again->compile.recompute_chosen = true;
     (void)protect(&diag, measure, &m);
     recompile_close(compile, m.again);
     return m.attempt;
@@ -222,9 +223,7 @@ static void spare(Chooser *chooser, int32_t i, Choice *choice)
         *choice = other;
 }
 
-/* Banks cost some instructions, so only the smallest arena has them; and nothing of them goes
- * together with what makes steps of other sizes. */
-static bool may_choose(const Compile *compile)
+bool banks_may_choose(const Compile *compile)
 {
     const Options *options = compile->options;
     const PlanLevel level = (PlanLevel)options->plan;
@@ -322,7 +321,7 @@ void banks_choose(Compile *compile)
     if (compile->banks)
         return;
     banks_skip(compile);
-    if (!may_choose(compile) || !has_groups(compile->graph))
+    if (!banks_may_choose(compile) || !has_groups(compile->graph))
         return;
     Chooser chooser = { compile, MOST_STEPS };
     compile->banks = find_banks(&chooser, compile->options->arena_limit);

@@ -12,6 +12,7 @@ void banks_note_curve(Compile *compile)
     recompile_open(compile, again, STAGE_PLAN);
     again->compile.estimate = true;
     again->compile.banks = &none;
+    again->compile.recompute_chosen = true;
     if (!recompile_run(again, true)) {
         const CurvePoints *curve = &again->compile.program->plan.curve;
         for (size_t i = 0; i < curve->n; i++)

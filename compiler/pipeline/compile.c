@@ -15,6 +15,7 @@
 #include "ops/lower_graph.h"
 #include "pipeline/advice.h"
 #include "pipeline/banks_curve.h"
+#include "pipeline/recompute.h"
 #include "pipeline/coded.h"
 #include "pipeline/lengths.h"
 #include "pipeline/limits.h"
@@ -65,6 +66,7 @@ static void plan(Compile *compile)
     const PlanOptions options = plan_options(compile);
     plan_program(compile->program, &options);
     banks_join_curve(compile);
+    recompute_join_curve(compile);
     limit_arena(compile);
 }
 

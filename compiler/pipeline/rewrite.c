@@ -7,6 +7,7 @@
 #include "pipeline/banks.h"
 #include "pipeline/open_dims.h"
 #include "pipeline/preprocess.h"
+#include "pipeline/recompute.h"
 #include "schedule/options.h"
 
 static bool is_named(const char *const *name, const char *pass)
@@ -70,7 +71,9 @@ void rewrite_graph(Compile *compile)
     settle_inputs(compile);
     preprocess_inputs(compile);
     banks_choose(compile);
+    recompute_choose(compile);
     compile->graph->banks = *compile->banks;
+    compile->graph->recompute = compile->recompute;
     for (; count--; pass++) {
         if (pass->required || !is_named(without, pass->name))
             run_pass(compile->graph, pass);

@@ -67,6 +67,9 @@ struct Compile {
     const Banks *banks;      /* of the graph; NULL: they are not chosen yet */
     const PlanKnown *known;  /* of plans with other banks; NULL: nothing is */
     CurvePoints whole_curve; /* --curve without banks; empty: there are none */
+    bool recompute_chosen;
+    int64_t recompute;           /* as Graph.recompute, once it is chosen */
+    CurvePoints recompute_curve; /* --curve of plans with others */
     /* names of results that are not folded: they would be constants of each length; NULL: not
      * looked for */
     const Map *kept;

@@ -42,6 +42,18 @@ static int64_t macs_of(const Program *program)
     return macs;
 }
 
+/* Of nodes that compute once more what others do. */
+static int64_t macs_again(const Program *program)
+{
+    int64_t macs = 0;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        if (step->node && step->node->again)
+            macs = i64_add(macs, step->macs);
+    }
+    return macs;
+}
+
 static int64_t form_cost(const Program *form)
 {
     int64_t cost = 0;
@@ -375,6 +387,6 @@ Trial frontier_plan(const Program *form, int forms, const PlanOptions *opt,
         .n = frontier.curve.n,
         .room = frontier.curve.room,
     };
-    trial.plan.macs_once = frontier.macs;
+    trial.plan.macs_once = frontier.macs - macs_again(form);
     return trial;
 }

@@ -378,7 +378,9 @@ static void read_optional(const Reader *options, Claim *claim)
 
 static void read_banks(const Reader *reader, Claim *claim)
 {
-    const size_t n = has(reader, "banks") ? length(reader, "banks") : 0;
+    if (!has(reader, "banks"))
+        return;
+    const size_t n = length(reader, "banks");
     for (size_t i = 0; i < n; i++) {
         const int64_t channels =
             entry(reader, "banks", i, INT32_MAX, "list of channels");
@@ -404,6 +406,7 @@ static void read_options(const Reader *reader, Claim *claim)
     claim->narrow = truth(&in, "narrow");
     claim->winograd = has(&in, "winograd") && truth(&in, "winograd");
     read_banks(&in, claim);
+    claim->recompute = optional(&in, "recompute", 1, MOST_BYTES, 0);
     claim->lowered_steps = count(&in, "lowered_steps", 0);
 }
 

@@ -71,6 +71,7 @@ struct Claim {
     bool narrow;       /* weights are stored in the type of the file */
     bool winograd;     /* those of 3x3 convolutions may be transformed */
     VEC(int32_t) bank; /* of each expansion: Banks.channels */
+    int64_t recompute; /* as Graph.recompute */
     /* of streamed weights, as forms/fetch.h has them; window 0: they are not */
     int64_t window, resident;
     bool whole;

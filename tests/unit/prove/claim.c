@@ -25,7 +25,7 @@ static const char whole[] =
     "  'without': ['cse'], 'io': ['rows'], 'preserve_input': true,"
     "  'state': ['s'], 'preprocess': ['p'], 'kept': ['k'], 'stream': ['t'],"
     "  'narrow': true, 'winograd': true, 'family': 'portable',"
-    "  'banks': [6, 7],"
+    "  'banks': [6, 7], 'recompute': 512,"
     "  'lowered_steps': 5},"
     " 'weights': {'stream': {'window': 4096, 'resident': 77,"
     "  'whole': true, 'coded': true, 'room': [21, 22]}},"
@@ -256,6 +256,7 @@ static void all_arrives(void **state)
     assert_true(claim->narrow && claim->winograd);
     assert_int_equal(claim->bank.n, 2);
     assert_int_equal(claim->bank.at[1], 7);
+    assert_int_equal(claim->recompute, 512);
     assert_string_equal(claim->family->name, "portable");
     assert_int_equal(claim->lowered_steps, 5);
     assert_int_equal(claim->window, 4096);
@@ -294,7 +295,7 @@ static void little_is_enough(void **state)
           "'stream': ['t'],",
           "" },
         { "'winograd': true, ", "" },
-        { "  'banks': [6, 7],", "" },
+        { "  'banks': [6, 7], 'recompute': 512,", "" },
         { ", 'coded': true, 'room': [21, 22]", "" },
         { " 'weights': {'stream'", "'none': {'stream'" },
         { ", 'rule': 'same'", "" },
@@ -312,7 +313,7 @@ static void little_is_enough(void **state)
         assert_true(i != 6 || (!claim->state && !claim->preprocess &&
                                !claim->kept && !claim->stream));
         assert_true(i != 7 || !claim->winograd);
-        assert_true(i != 8 || !claim->bank.n);
+        assert_true(i != 8 || (!claim->bank.n && !claim->recompute));
         assert_true(i != 9 || (!claim->coded && !claim->room.n));
         assert_true(i != 10 || (!claim->window && !claim->coded));
         assert_true(i != 11 ||
@@ -521,6 +522,9 @@ static const Case cases[] = {
     { "'banks': [6, 7]", "'banks': [2147483648]",
       "options.banks is no list of channels" },
     { "'banks': [6, 7]", "'banks': 6", "options.banks is no list" },
+    { "'recompute': 512", "'recompute': 0",
+      "options.recompute is no integer from 1 to 1099511627776" },
+    { "'recompute': 512", "'recompute': 1099511627776", NULL },
     { "'stream': ['t']", "'stream': [1]",
       "options.stream is no list of texts" },
     { "'coded': true", "'coded': 1", "weights.stream.coded is no boolean" },
