@@ -12,6 +12,7 @@
 
 enum {
     MOST_NODES = 8, /* that compute an image */
+    MOST_OPERANDS = 8,
     LEAST_PARTS =
         8, /* a summary is no more than one of so many parts of the image */
     MOST_FACTORS = 16 /* nodes between a summary and the factors */
@@ -55,11 +56,30 @@ static bool find_product(Gate *gate)
     return gate->product && summarized;
 }
 
+/* Operands of a node that are looked at. */
+static int operands_of(const Node *node)
+{
+    return node->n_in < MOST_OPERANDS ? node->n_in : MOST_OPERANDS;
+}
+
 static bool reads(const Node *node, const Tensor *tensor)
 {
-    for (int i = 0; i < node->n_in; i++)
+    for (int i = 0; i < operands_of(node); i++)
         if (node->in[i] == tensor)
             return true;
+    return false;
+}
+
+/* Does it read the image, or a result of a node that does? */
+static bool is_near(const Node *node, const Tensor *image)
+{
+    if (reads(node, image))
+        return true;
+    for (int i = 0; i < operands_of(node); i++) {
+        const Tensor *in = node->in[i];
+        if (in && in->producer && reads(in->producer, image))
+            return true;
+    }
     return false;
 }
 
@@ -68,13 +88,8 @@ static bool follow(const Tensor *factors, const Tensor *image)
 {
     const Node *node = factors->producer;
     for (int n = 0; node && n < MOST_FACTORS; n++) {
-        if (reads(node, image))
+        if (is_near(node, image))
             return true;
-        for (int i = 0; i < node->n_in; i++) {
-            const Tensor *in = node->in[i];
-            if (in && in->producer && reads(in->producer, image))
-                return true;
-        }
         node = node->n_in && node->in[0] ? node->in[0]->producer : NULL;
     }
     return false;
@@ -83,7 +98,7 @@ static bool follow(const Tensor *factors, const Tensor *image)
 static bool waits_for_summary(const Gate *gate)
 {
     const Node *product = gate->product;
-    for (int i = 0; i < product->n_in; i++) {
+    for (int i = 0; i < operands_of(product); i++) {
         const Tensor *in = product->in[i];
         if (in && i != gate->operand && is_little(in, gate->image) &&
             follow(in, gate->image))
