@@ -204,7 +204,7 @@ static bool goes_by_rows(const Shape *shape, const bool *gone, int *first,
 
 /* Row by row into an accumulator, so that there need not be a row but the one that was made last;
  * false: not so. */
-static bool lower_mean_rows(Lower *lower, const Node *node)
+static bool lower_by_rows(Lower *lower, const Node *node, const char *kernel)
 {
     bool gone[MAX_RANK];
     int first, end;
@@ -221,13 +221,25 @@ static bool lower_mean_rows(Lower *lower, const Node *node)
         .channels = i32_checked(shape_product(shape, end, shape->rank)),
     };
     const int64_t images = shape_product(shape, 0, first);
-    lower_global(lower, "mean_rows_f32", images, &params);
+    lower_global(lower, kernel, images, &params);
     return true;
+}
+
+void lower_reduce_sum(Lower *lower, Node *node)
+{
+    if (!lower_by_rows(lower, node, "sum_rows_f32"))
+        lower_reduce(lower, node);
 }
 
 void lower_reduce_mean(Lower *lower, Node *node)
 {
-    if (!lower_mean_rows(lower, node))
+    if (!lower_by_rows(lower, node, "mean_rows_f32"))
+        lower_reduce(lower, node);
+}
+
+void lower_reduce_max(Lower *lower, Node *node)
+{
+    if (!lower_by_rows(lower, node, "max_rows_f32"))
         lower_reduce(lower, node);
 }
 

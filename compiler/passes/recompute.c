@@ -10,20 +10,15 @@
 #include "passes/parted.h"
 #include "passes/passes.h"
 
-enum {
-    MOST_NODES = 8, /* that compute an image */
-    MOST_OPERANDS = 8,
-    LEAST_PARTS =
-        8, /* a summary is no more than one of so many parts of the image */
-    MOST_FACTORS = 16 /* nodes between a summary and the factors */
-};
+/* A summary is no more than one of LEAST_PARTS of the image. */
+enum { MOST_NODES = 8, MOST_OPERANDS = 8, MOST_FACTORS = 16, LEAST_PARTS = 8 };
 
 typedef struct Gate {
     const Tensor *image;
     Node *product;
     int operand; /* of the product, that is the image */
-    const Node
-        *node[MOST_NODES]; /* that compute the image, the last one first */
+    /* that compute the image, the last one first */
+    const Node *node[MOST_NODES];
     int n;
 } Gate;
 

@@ -34,11 +34,11 @@ typedef struct inlay_globalpool_params {
     int32_t channels;
 } inlay_globalpool_params;
 
-/* What a global pool does with the pixels of a channel. */
+/* What becomes of the pixels of a channel. */
 enum {
+    INLAY_GLOBAL_SUM,
     INLAY_GLOBAL_MAX,
-    INLAY_GLOBAL_MEAN,
-    INLAY_GLOBAL_TOKENS /* the mean, pixel by pixel */
+    INLAY_GLOBAL_TOP /* the maximum; NaN stays */
 };
 
 #if INLAY_VL > 1
@@ -430,40 +430,57 @@ enum { INLAY_POOL_BYTES = 16 }; /* channels of bytes that are made at once */
 
 INLAY_INLINE void inlay_global_channels(const inlay_globalpool_params *p,
                                         float *y, const float *x, ptrdiff_t pix,
-                                        const int kind)
+                                        const int op, const int apart)
 {
     int32_t c = 0;
 #if INLAY_VL >= 16
-    c = inlay_global_row16(p, y, x, pix, c, kind);
+    c = inlay_global_row16(p, y, x, pix, c, op, apart);
 #endif
 #if INLAY_VL >= 8
-    c = inlay_global_row8(p, y, x, pix, c, kind);
+    c = inlay_global_row8(p, y, x, pix, c, op, apart);
 #endif
 #if INLAY_HAS_4
-    c = inlay_global_row4(p, y, x, pix, c, kind);
+    c = inlay_global_row4(p, y, x, pix, c, op, apart);
 #endif
-    inlay_global_row1(p, y, x, pix, c, kind);
+    inlay_global_row1(p, y, x, pix, c, op, apart);
+}
+
+INLAY_INLINE void inlay_global_begin(const inlay_globalpool_params *p, float *y,
+                                     const int op)
+{
+    int32_t c;
+    for (c = 0; c < p->channels; c++)
+        y[c] = op == INLAY_GLOBAL_SUM ? 0.0f : -INFINITY;
+}
+
+/* The mean of a sum. */
+INLAY_INLINE void inlay_global_divide(const inlay_globalpool_params *p,
+                                      float *y)
+{
+    const float count = (float)p->rows * (float)p->width;
+    int32_t c;
+    for (c = 0; c < p->channels; c++)
+        y[c] /= count;
 }
 
 /* Row by row into the result of the image: it begins at the image's first row, and is finished at
  * its last. */
 INLAY_INLINE int inlay_global(void *const *base, const inlay_step *s,
-                              int32_t r0, int32_t r1, const int kind)
+                              int32_t r0, int32_t r1, const int op,
+                              const int mean)
 {
     const inlay_globalpool_params *p =
         (const inlay_globalpool_params *)s->params;
-    const float count = (float)p->rows * (float)p->width;
-    int32_t r, c;
+    const int apart = op == INLAY_GLOBAL_SUM;
+    int32_t r;
     for (r = r0; r < r1; r++) {
         const float *x = (const float *)inlay_row(base, s, 1, r);
         float *y = (float *)inlay_row(base, s, 0, r / p->rows);
         if (r % p->rows == 0)
-            for (c = 0; c < p->channels; c++)
-                y[c] = kind == INLAY_GLOBAL_MAX ? -INFINITY : 0.0f;
-        inlay_global_channels(p, y, x, s->ref[1].pix, kind);
-        if (kind != INLAY_GLOBAL_MAX && r % p->rows == p->rows - 1)
-            for (c = 0; c < p->channels; c++)
-                y[c] /= count;
+            inlay_global_begin(p, y, op);
+        inlay_global_channels(p, y, x, s->ref[1].pix, op, apart);
+        if (mean && r % p->rows == p->rows - 1)
+            inlay_global_divide(p, y);
     }
     return 0;
 }
@@ -471,13 +488,18 @@ INLAY_INLINE int inlay_global(void *const *base, const inlay_step *s,
 static inline int inlay_globalavg_f32(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    return inlay_global(base, s, r0, r1, INLAY_GLOBAL_MEAN);
+    return inlay_global(base, s, r0, r1, INLAY_GLOBAL_SUM, 1);
+}
+
+static inline int inlay_globalmax_f32(void *const *base, const inlay_step *s,
+                                      int32_t r0, int32_t r1)
+{
+    return inlay_global(base, s, r0, r1, INLAY_GLOBAL_MAX, 0);
 }
 
 /* How many rows from row r on lie one behind the other, of those of its image before r1. */
-INLAY_INLINE int32_t inlay_global_tokens(const inlay_globalpool_params *p,
-                                         const inlay_ref *x, int32_t r,
-                                         int32_t r1)
+INLAY_INLINE int32_t inlay_token_rows(const inlay_globalpool_params *p,
+                                      const inlay_ref *x, int32_t r, int32_t r1)
 {
     const int32_t of_image = p->rows - r % p->rows;
     const int32_t of_ring = x->cap - r % x->cap;
@@ -486,45 +508,57 @@ INLAY_INLINE int32_t inlay_global_tokens(const inlay_globalpool_params *p,
     return rows < of_ring ? rows : of_ring;
 }
 
-/* Rows are single pixels: as many as possible at once, which are added one by one all the same. */
-INLAY_INLINE int inlay_mean_tokens(void *const *base, const inlay_step *s,
-                                   int32_t r0, int32_t r1)
+/* Rows are single pixels: as many as possible at once, which are taken one by one all the same. */
+INLAY_INLINE int inlay_tokens(void *const *base, const inlay_step *s,
+                              int32_t r0, int32_t r1, const int op,
+                              const int mean)
 {
     const inlay_globalpool_params *p =
         (const inlay_globalpool_params *)s->params;
-    const float count = (float)p->rows;
     const ptrdiff_t pix = (ptrdiff_t)(s->ref[1].row / sizeof(float));
     inlay_globalpool_params line = *p;
-    int32_t r, c;
+    int32_t r;
     for (r = r0; r < r1; r += line.width) {
         const float *x = (const float *)inlay_row(base, s, 1, r);
         float *y = (float *)inlay_row(base, s, 0, r / p->rows);
-        line.width = inlay_global_tokens(p, s->ref + 1, r, r1);
+        line.width = inlay_token_rows(p, s->ref + 1, r, r1);
         if (r % p->rows == 0)
-            memset(y, 0, (size_t)p->channels * sizeof *y);
-        inlay_global_channels(&line, y, x, pix, INLAY_GLOBAL_TOKENS);
-        if ((r + line.width) % p->rows == 0)
-            for (c = 0; c < p->channels; c++)
-                y[c] /= count;
+            inlay_global_begin(p, y, op);
+        inlay_global_channels(&line, y, x, pix, op, 0);
+        if (mean && (r + line.width) % p->rows == 0)
+            inlay_global_divide(p, y);
     }
     return 0;
 }
 
-/* ReduceMean: of an image, or of tokens. */
-static inline int inlay_mean_rows_f32(void *const *base, const inlay_step *s,
-                                      int32_t r0, int32_t r1)
+/* Reductions: of the rows of an image, or of tokens. */
+INLAY_INLINE int inlay_by_rows(void *const *base, const inlay_step *s,
+                               int32_t r0, int32_t r1, const int op,
+                               const int mean)
 {
     const inlay_globalpool_params *p =
         (const inlay_globalpool_params *)s->params;
     if (p->width == 1 && !inlay_is_dealt(s->ref + 1))
-        return inlay_mean_tokens(base, s, r0, r1);
-    return inlay_global(base, s, r0, r1, INLAY_GLOBAL_MEAN);
+        return inlay_tokens(base, s, r0, r1, op, mean);
+    return inlay_global(base, s, r0, r1, op, mean);
 }
 
-static inline int inlay_globalmax_f32(void *const *base, const inlay_step *s,
+static inline int inlay_sum_rows_f32(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
+{
+    return inlay_by_rows(base, s, r0, r1, INLAY_GLOBAL_SUM, 0);
+}
+
+static inline int inlay_mean_rows_f32(void *const *base, const inlay_step *s,
                                       int32_t r0, int32_t r1)
 {
-    return inlay_global(base, s, r0, r1, INLAY_GLOBAL_MAX);
+    return inlay_by_rows(base, s, r0, r1, INLAY_GLOBAL_SUM, 1);
+}
+
+static inline int inlay_max_rows_f32(void *const *base, const inlay_step *s,
+                                     int32_t r0, int32_t r1)
+{
+    return inlay_by_rows(base, s, r0, r1, INLAY_GLOBAL_TOP, 0);
 }
 
 #endif

@@ -149,18 +149,33 @@ INLAY_INLINE int32_t INLAY_W(pool_line)(const inlay_pool_line *l, int32_t c,
 }
 #endif
 
-/* What a row of x adds to `was`: it is summed apart, so that rounding grows with rows + width, not
- * with their product (INLAY_GLOBAL_MEAN); or pixel by pixel. */
+/* The larger one of each channel; NaN stays. */
+INLAY_INLINE INLAY_FLOATS INLAY_W(global_top)(INLAY_FLOATS most, INLAY_FLOATS x)
+{
+#if INLAY_L > 1
+    return INLAY_W(select)((x > most) | (x != x), x, most);
+#else
+    return ((x > most) | (x != x)) ? x : most;
+#endif
+}
+
+/* What a row of x adds to `was`; apart: it is summed by itself, so that rounding grows with
+ * rows + width, not with their product. */
 INLAY_INLINE INLAY_FLOATS INLAY_W(global_pixels)(INLAY_FLOATS was,
                                                  const float *x, ptrdiff_t pix,
-                                                 int32_t width, const int kind)
+                                                 int32_t width, const int op,
+                                                 const int apart)
 {
-    const int apart = kind == INLAY_GLOBAL_MEAN;
     INLAY_FLOATS v = apart ? INLAY_W(splat)(0.0f) : was;
     int32_t i;
     for (i = 0; i < width; i++) {
         const INLAY_FLOATS pixel = INLAY_W(load)(x + i * pix);
-        v = kind == INLAY_GLOBAL_MAX ? INLAY_W(max)(v, pixel) : v + pixel;
+        if (op == INLAY_GLOBAL_SUM)
+            v = v + pixel;
+        else if (op == INLAY_GLOBAL_MAX)
+            v = INLAY_W(max)(v, pixel);
+        else
+            v = INLAY_W(global_top)(v, pixel);
     }
     return apart ? was + v : v;
 }
@@ -168,12 +183,12 @@ INLAY_INLINE INLAY_FLOATS INLAY_W(global_pixels)(INLAY_FLOATS was,
 /* Takes a row of x into y, from channel c on; returns the first channel that is left. */
 INLAY_INLINE int32_t INLAY_W(global_row)(const inlay_globalpool_params *p,
                                          float *y, const float *x,
-                                         ptrdiff_t pix, int32_t c,
-                                         const int kind)
+                                         ptrdiff_t pix, int32_t c, const int op,
+                                         const int apart)
 {
     for (; p->channels - c >= INLAY_L; c += INLAY_L) {
         INLAY_FLOATS v = INLAY_W(load)(y + c);
-        v = INLAY_W(global_pixels)(v, x + c, pix, p->width, kind);
+        v = INLAY_W(global_pixels)(v, x + c, pix, p->width, op, apart);
         INLAY_W(store)(y + c, v);
     }
     return c;

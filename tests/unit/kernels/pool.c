@@ -238,12 +238,13 @@ enum {
     GLOBAL_C = 23,
     GLOBAL_IMAGES = 2,
     GLOBAL_OUT = GLOBAL_IMAGES * GLOBAL_C,
-    GLOBALS = 3
+    GLOBALS = 5
 };
 
-static inlay_kernel *const globals[GLOBALS] = { inlay_globalavg_f32,
-                                                inlay_mean_rows_f32,
-                                                inlay_globalmax_f32 };
+static inlay_kernel *const globals[GLOBALS] = {
+    inlay_globalavg_f32, inlay_mean_rows_f32, inlay_sum_rows_f32,
+    inlay_globalmax_f32, inlay_max_rows_f32,
+};
 
 static void compare_globals(const float *image, int width,
                             float (*got)[GLOBAL_OUT])
@@ -259,7 +260,9 @@ static void compare_globals(const float *image, int width,
         }
         assert_float_equal(got[0][y], (float)(sum / pixels), 1e-5);
         assert_float_equal(got[1][y], (float)(sum / pixels), 1e-5);
-        assert_float_equal(got[2][y], (float)most, 0.0);
+        assert_float_equal(got[2][y], (float)sum, 1e-5);
+        assert_float_equal(got[3][y], (float)most, 0.0);
+        assert_float_equal(got[4][y], (float)most, 0.0);
     }
 }
 
@@ -303,13 +306,38 @@ static void global_pools(void **state)
     run_globals(1, 10, 10);
 }
 
+/* The maximum is NaN where a number is; a pool drops it. */
+static void nan_stays(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, C = 5 };
+    const float image[ROWS][C] = {
+        { 1, NAN, 2, 3, -INFINITY },
+        { 4, 5, NAN, 1, -INFINITY },
+        { 2, 8, 9, NAN, -INFINITY },
+    };
+    for (int width = 1; width <= ROWS; width += ROWS - 1) {
+        float y[C];
+        const inlay_globalpool_params p = { ROWS / width, width, C };
+        void *base[2] = { (void *)(uintptr_t)image, y };
+        const inlay_ref ref[2] = {
+            { .row = sizeof y, .cap = 1, .pix = C, .base = 1 },
+            { .row = (size_t)width * sizeof y, .cap = ROWS, .pix = C },
+        };
+        const inlay_step s = { inlay_max_rows_f32, &p, ref, p.rows, 0 };
+        s.run(base, &s, 0, p.rows);
+        assert_float_equal(y[0], 4, 0.0);
+        assert_true(isnan(y[1]) && isnan(y[2]) && isnan(y[3]));
+        assert_true(isinf(y[4]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_pools),
-        cmocka_unit_test(plain_pools),
-        cmocka_unit_test(bytes),
-        cmocka_unit_test(global_pools),
+        cmocka_unit_test(random_pools), cmocka_unit_test(plain_pools),
+        cmocka_unit_test(bytes),        cmocka_unit_test(global_pools),
+        cmocka_unit_test(nan_stays),
     };
     if (vectors_are_missing())
         return 77;
