@@ -74,7 +74,8 @@ static bool is_view(const Node *node)
     return node && !node->dead && node->op && node->op->flags & OP_VIEW;
 }
 
-/* Its operands that are tokens are seen as images, but for `made`, which is `from` already. */
+/* Its operands that are tokens are seen as images, but for `made`, which is `from` already. The
+ * channels, dimension 2 of tokens, are the last one of both. */
 static void see_images(Graph *graph, Node *node, const Shape *image,
                        const Tensor *made, Tensor *from, Views *views)
 {
@@ -93,6 +94,8 @@ static void see_images(Graph *graph, Node *node, const Shape *image,
             VEC_PUSH(scratch, views, in[i]->producer);
     }
     node_set_inputs(node, node->n_in, in);
+    if (is_norm_of_channels(node))
+        node_set_int(node, "axis", -1);
 }
 
 /* Do only views of an image of that shape read the tokens? */

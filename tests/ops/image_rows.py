@@ -27,8 +27,8 @@ class Net(float_nets.Net):
     def linear(self, x, ic, oc):
         return self.node('Add', self.node('MatMul', x, self.floats(ic, oc)), self.floats(oc))
 
-    def norm(self, x, channels):
-        return self.node('LayerNormalization', x, self.floats(channels), self.floats(channels))
+    def norm(self, x, channels, **attributes):
+        return self.node('LayerNormalization', x, self.floats(channels), self.floats(channels), **attributes)
 
     def filtered(self, x, channels):
         y = self.node('Conv', self.image(x, channels), self.floats(channels, 1, 3, 3), self.floats(channels), group=channels, pads=[1] * 4)
@@ -82,7 +82,13 @@ def read_twice(n):
     return dims, n.node('Concat', n.linear(n.filtered(y, 8), 8, 8), n.node('Softmax', y, axis=1), axis=2)
 
 
-TAKEN = [mlp, images, blocks, gated, scaled, read_twice]
+def counted_from_the_front(n):
+    """The axis of a normalization is that of tokens; of an image it is another."""
+    dims, x = begin(n, 8)
+    return dims, n.filtered(n.norm(n.linear(x, 8, 16), 16, axis=2), 16)
+
+
+TAKEN = [mlp, images, blocks, gated, scaled, read_twice, counted_from_the_front]
 
 
 def attention(n):
