@@ -65,7 +65,8 @@ static const Explained rows[] = {
       "The file leaves a dimension of an input open, by name. Code "
       "for a device has fixed sizes, so that its memory is known.",
       "Say it once for all tensors that use the name: `--dim "
-      "T=64`. The help line is the command to type next." },
+      "T=64`. The help line is the command to type next. `run` and "
+      "`test` take it from files of values, but not from pictures." },
     { "open-shape", STATUS_UNSUPPORTED, "is open where its shape has N",
       "A dimension of an input is open and has no name.",
       "Give the shape as a whole: `--shape x=1x64`, or `--shape "

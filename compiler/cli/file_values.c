@@ -49,12 +49,13 @@ static FileValues jpeg_refuse(const ValueFile *from)
 typedef struct Format {
     const char *head; /* the file's first bytes */
     ValueReader *read;
+    bool picture;
 } Format;
 
 static const Format formats[] = {
-    { "\x93NUM", npy_read }, { "RIFF", wav_read },
-    { "P5", netpbm_read },   { "P6", netpbm_read },
-    { "\x89PNG", png_read }, { "\xff\xd8\xff", jpeg_refuse },
+    { "\x93NUM", npy_read, false }, { "RIFF", wav_read, false },
+    { "P5", netpbm_read, true },    { "P6", netpbm_read, true },
+    { "\x89PNG", png_read, true },  { "\xff\xd8\xff", jpeg_refuse, true },
 };
 
 static bool ends_with(const char *path, const char *ending)
@@ -64,15 +65,29 @@ static bool ends_with(const char *path, const char *ending)
     return n >= k && !strcmp(path + n - k, ending);
 }
 
-/* Text has no first bytes that are always the same, nor has a TensorProto. */
-FileValues file_values(const ValueFile *from)
+/* NULL: text has no first bytes that are always the same, nor has a TensorProto. */
+static const Format *format_of(File *file)
 {
     char head[4] = "";
-    if (from->file->size >= sizeof head)
-        file_read(from->file, 0, head, sizeof head);
+    if (file->size >= sizeof head)
+        file_read(file, 0, head, sizeof head);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!memcmp(head, formats[i].head, strlen(formats[i].head)))
-            return formats[i].read(from);
+            return formats + i;
+    return NULL;
+}
+
+bool file_is_picture(File *file)
+{
+    const Format *format = format_of(file);
+    return format && format->picture;
+}
+
+FileValues file_values(const ValueFile *from)
+{
+    const Format *format = format_of(from->file);
+    if (format)
+        return format->read(from);
     if (!ends_with(from->path, ".csv") && !ends_with(from->path, ".txt"))
         return proto_read(from);
     return from->wanted->words ? words_read(from) : text_read(from);

@@ -29,6 +29,8 @@ typedef FileValues ValueReader(const ValueFile *from);
 
 /* By the file's first bytes. Fails with 65 where it is damaged. */
 ValueReader file_values;
+/* One is read in the size that the tensor has. */
+bool file_is_picture(File *file);
 /* Readers of one format each. */
 ValueReader npy_read, wav_read, netpbm_read, png_read, text_read, words_read;
 /* The same of a .npy that is in memory. */

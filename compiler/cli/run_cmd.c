@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/per_step.h"
 #include "cli/results.h"
+#include "cli/run_dims.h"
 #include "cli/run_lengths.h"
 #include "cli/value_files.h"
 #include "eval/eval.h"
@@ -212,6 +213,7 @@ void cmd_run(Compile *compile)
 {
     banks_skip(compile);
     compile_to(compile, STAGE_READ);
+    run_dims(compile, input_files(compile));
     if (!compile->lengths) {
         compile_to(compile, STAGE_LAYOUT);
         run_model(compile);
@@ -256,11 +258,31 @@ static void run_set(void *context)
         compare_results(set->compile, run(set->compile, in), set->want);
 }
 
+/* The model for what the files of a set say; NULL: it is the same for all. */
+static Recompile *recompile_for(Compile *compile, const char *const *in)
+{
+    const bool open = run_dims(compile, in);
+    if (compile->lengths || !open)
+        return run_lengths(compile, in);
+    Recompile *one = NEW(&compile->arena, Recompile);
+    recompile_open(compile, one, STAGE_LAYOUT);
+    banks_skip(&one->compile);
+    const Status status = recompile_run(one, false);
+    one->compile.results = compile->results;
+    if (status) {
+        recompile_close(compile, one);
+        fail_now(status);
+    }
+    return one;
+}
+
 /* Each set may have lengths of its own. */
 static bool compare_set(Compile *compile, const char *const *in,
                         const char *const *want)
 {
-    Recompile *one = run_lengths(compile, in);
+    Recompile *one = recompile_for(compile, in);
+    if (!one)
+        compile_to(compile, STAGE_LAYOUT);
     TestSet set = {
         .compile = one ? &one->compile : compile,
         .in = in,
@@ -306,8 +328,6 @@ void cmd_test(Compile *compile)
     size_t wrong = 0;
     banks_skip(compile);
     compile_to(compile, STAGE_READ);
-    if (!compile->lengths)
-        compile_to(compile, STAGE_LAYOUT);
     for (;; sets++) {
         const char *folder =
             arena_printf(arena, "%stest_data_set_%zu", beside, sets);

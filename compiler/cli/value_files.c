@@ -216,6 +216,14 @@ static FileValues read_one(Compile *compile, const Tensor *tensor,
     return found;
 }
 
+static bool is_picture(Arena *arena, const char *path)
+{
+    File *file = file_open(arena, path, LOAD_STREAM);
+    const bool picture = file_is_picture(file);
+    file_close(file);
+    return picture;
+}
+
 static void *load_one(Compile *compile, const Tensor *tensor, Series *series,
                       const char *path)
 {
@@ -288,7 +296,8 @@ bool values_shape(Compile *compile, const Tensors *wanted,
         const NpzMember *member = member_for(npz, wanted, i);
         found =
             npz_read(arena, &compile->store, npz, member, UINT64_MAX, place);
-    } else if (is_made(file[i])) {
+    } else if (is_made(file[i]) || (!shape_known(&wanted->at[i]->shape) &&
+                                    is_picture(arena, file[i]))) {
         return false;
     } else {
         found = read_one(compile, wanted->at[i], file[i]);

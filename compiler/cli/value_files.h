@@ -27,7 +27,7 @@ typedef struct Tensors {
 void **values_load(Compile *compile, const Tensors *wanted,
                    const char *const *file);
 /* The shape of what a file holds for tensor i, and what messages call the file; false: it is made
- * up, of whatever shape is wanted. */
+ * up, of whatever shape is wanted, or a picture, and the shape is not known. */
 bool values_shape(Compile *compile, const Tensors *wanted,
                   const char *const *file, size_t i, Shape *shape,
                   const char **place);

@@ -168,6 +168,53 @@ static bool take_batch(Settling *settling, Tensor *input)
     return changed;
 }
 
+/* Open dimensions are those of the file, if the others are. */
+static bool fits_given(const Tensor *input, const Shape *given)
+{
+    if (given->rank != input->shape.rank)
+        return false;
+    for (int k = 0; k < given->rank; k++)
+        if (!is_open(input, k) && input->shape.dim[k] != given->dim[k])
+            return false;
+    return true;
+}
+
+static void take_given(const Map *symbols, Tensor *input,
+                       const GivenShape *given)
+{
+    if (!given->said || !fits_given(input, &given->shape))
+        return;
+    for (int k = 0; k < input->shape.rank; k++) {
+        if (!is_open(input, k))
+            continue;
+        input->shape.dim[k] = given->shape.dim[k];
+        settle_symbol(symbols, input, k);
+    }
+}
+
+/* Of values whose form is no array's, where one dimension alone is open: by their number. */
+static void take_count(const Map *symbols, Tensor *input,
+                       const GivenShape *given)
+{
+    int64_t others = 1;
+    int open = -1;
+    if (!given->said || given->shape.rank == input->shape.rank)
+        return;
+    for (int k = 0; k < input->shape.rank; k++) {
+        if (is_open(input, k) && open >= 0)
+            return;
+        if (is_open(input, k))
+            open = k;
+        else
+            others = i64_mul(others, input->shape.dim[k]);
+    }
+    const int64_t count = shape_count(&given->shape);
+    if (open < 0 || others < 1 || count % others)
+        return;
+    input->shape.dim[open] = count / others;
+    settle_symbol(symbols, input, open);
+}
+
 static void take_sums(const Map *symbols, Tensor *input)
 {
     for (int k = 0; k < input->shape.rank; k++) {
@@ -177,16 +224,43 @@ static void take_sums(const Map *symbols, Tensor *input)
     }
 }
 
-/* All that is known first: a batch that one input gives is no open one of another. Sums last. */
-static void settle_all(Settling *settling)
+/* What the files of a run say. */
+static void settle_given(const Settling *settling,
+                         void (*take)(const Map *symbols, Tensor *input,
+                                      const GivenShape *given))
+{
+    const Compile *compile = settling->compile;
+    const Graph *graph = compile->graph;
+    for (size_t i = 0; compile->given && i < graph->input.n; i++) {
+        take_known(settling->symbols, graph->input.at[i]);
+        take(settling->symbols, graph->input.at[i], compile->given + i);
+    }
+}
+
+/* All that is known first: a batch that one input gives is no open one of another. Which inputs
+ * changed, but by files. */
+static const bool *take_dims(Settling *settling)
 {
     const Graph *graph = settling->compile->graph;
-    Arena *arena = &settling->compile->arena;
-    bool *changed = NEW_ARRAY(arena, bool, graph->input.n + 1);
+    bool *changed =
+        NEW_ARRAY(&settling->compile->arena, bool, graph->input.n + 1);
+    if (!settling->compile->options->batch)
+        settle_given(settling, take_given);
     for (size_t i = 0; i < graph->input.n; i++)
         changed[i] = take_known(settling->symbols, graph->input.at[i]);
     for (size_t i = 0; i < graph->input.n; i++)
         changed[i] |= take_batch(settling, graph->input.at[i]);
+    settle_given(settling, take_given);
+    settle_given(settling, take_count);
+    return changed;
+}
+
+/* Sums last. */
+static void settle_all(Settling *settling)
+{
+    const Graph *graph = settling->compile->graph;
+    Arena *arena = &settling->compile->arena;
+    const bool *changed = take_dims(settling);
     for (size_t i = 0; i < graph->input.n; i++) {
         const Tensor *input = graph->input.at[i];
         const char *dims = value_shape_text(arena, &input->shape);

@@ -10,6 +10,7 @@ void recompile_open(const Compile *beside, Recompile *again, Stage last)
     again->options.quiet = 1;
     again->options.hash_model = 0;
     beside->call->open(&again->compile, &again->options);
+    again->compile.given = beside->given;
 }
 
 static void run_stages(void *context)

@@ -37,6 +37,12 @@ typedef struct Lengths Lengths;
 
 typedef struct Compile Compile;
 
+/* The shape of what a file holds for an input. */
+typedef struct GivenShape {
+    Shape shape;
+    bool said;
+} GivenShape;
+
 /* The calls of pipeline/compile.h, for a stage that compiles the model again. */
 typedef struct CompileCalls {
     void (*open)(Compile *compile, const Options *options);
@@ -58,6 +64,8 @@ struct Compile {
     const Graph *whole;
     /* --shape, and what was settled besides; NULL: nothing was */
     const char **shape;
+    const GivenShape
+        *given;       /* of each input, for what it leaves open, or NULL */
     Program *program; /* from STAGE_LOWER on */
     /* --dim T=1..64: lengths that runs are given, and the options with their bounds; else NULL */
     Lengths *lengths;

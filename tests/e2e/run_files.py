@@ -328,6 +328,45 @@ def sets(t, b, models):
     t.ok('test without a set', status == 66 and 'test_data_set_0' in text, text)
 
 
+def open_dims(t, b):
+    """What the model leaves open is what the files have."""
+    dims = ['batch', 'T']
+    both = write(os.path.join(b.work, 'both.onnx'), make_model(
+        [make_node('Add', ['x', 'm'], ['y'])], [make_value('x', 1, dims), make_value('m', 1, dims)], [make_value('y', 1, dims)]))
+    file = lambda name, shape: write(os.path.join(b.work, name), npy('float32', shape, range(math.prod(shape))))
+    run = lambda model, *more: host.run([b.inlay, 'run', model] + [w for m in more for w in ((m,) if m.startswith('--') else ('-i', m))])
+    for name, files, want in (
+            ('by both files', [file('x.npy', [2, 3]), file('x.npy', [2, 3])], 'y: float32 [2,3] 0 2 4 6 8 10'),
+            ('by one of two', ['zeros', file('m.npy', [1, 4])], 'y: float32 [1,4] 0 1 2 3'),
+            ('by a .npz', [write(os.path.join(b.work, 'xm.npz'), npz({n: npy('float32', [1, 2], [1, 2]) for n in 'xm'}))], 'y: float32 [1,2] 2 4')):
+        status, text = run(both, *files)
+        t.ok('open dimensions ' + name, status == 0 and want in text and 'note' not in text, text)
+    status, text = run(both, file('x.npy', [2, 3]), file('m.npy', [2, 4]))
+    t.ok('files that disagree', status == 65 and 'm.npy' in text, text)
+    status, text = run(both, 'zeros', file('x.npy', [2, 3]), '--batch=1')
+    t.ok('--batch goes before the files', status == 69 and '"T" of' in text, text)
+    for name, shape, data, want in (
+            ('numbers as text', ['batch', 'T'], ('a.csv', '1 2 3'), 'y: float32 [1,3]'),
+            ('an array without the batch', ['batch', 3], ('a.npy', npy('float32', [3], [1, 2, 3])), 'y: float32 [1,3]'),
+            ('an array of other dimensions', ['batch', 3], ('a.npy', npy('float32', [3, 1], [1, 2, 3])), 'y: float32 [1,3]'),
+            ('a sound', [1, 'T'], ('a.wav', wav([1, 2])), 'y: float32 [1,2]')):
+        model = write(os.path.join(b.work, 'open.onnx'), make_model([make_node('Flatten', ['x'], ['y'], axis=0)], [make_value('x', 1, shape)], [make_value('y', 1, [1, 'n'])]))
+        status, text = run(model, write(os.path.join(b.work, data[0]), data[1]))
+        t.ok('open dimensions by ' + name, status == 0 and want in text, text)
+    model = write(os.path.join(b.work, 'open.onnx'), make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', 1, [1, 1, 'H', 'W'])], [make_value('y', 1, [1, 1, 'H', 'W'])]))
+    status, text = run(model, write(os.path.join(b.work, 'a.pgm'), b'P5 2 1 255\n\0\xff'))
+    t.ok('a picture has the size that the model has', status == 69 and '--dim H=N --dim W=N' in text, text)
+    folder = os.path.join(b.work, 'sets')
+    for i, shape in enumerate(([1, 2], [3, 4])):
+        at = os.path.join(folder, 'test_data_set_%d' % i)
+        os.makedirs(at)
+        for name, times in (('input_0', 1), ('input_1', 1), ('output_0', 2)):
+            values = [times * k for k in range(math.prod(shape))]
+            write(os.path.join(at, name + '.pb'), make_tensor(name, 1, shape, struct.pack('<%df' % len(values), *values)))
+    status, text = host.run([b.inlay, 'test', shutil.copy(both, folder)])
+    t.ok('test: each set has its own', status == 0 and '2 of 2 sets are right' in text, text)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
@@ -345,6 +384,7 @@ def main():
         other_codes(t, b)
         words(t, b)
         sets(t, b, o.models)
+        open_dims(t, b)
     t.done()
 
 
