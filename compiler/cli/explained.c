@@ -70,7 +70,8 @@ static const Explained rows[] = {
     { "open-shape", STATUS_UNSUPPORTED, "is open where its shape has N",
       "A dimension of an input is open and has no name.",
       "Give the shape as a whole: `--shape x=1x64`, or `--shape "
-      "1x64` where there is one input." },
+      "1x64` where there is one input. A capital gives a dimension a "
+      "name, for bounds: `--shape 1xL --dim L=1..64`." },
     { "batch", STATUS_OK, "is open and taken as 1",
       "The first dimension of an input is open, as exporters leave "
       "it. It is the number of samples at a time, which is one on "

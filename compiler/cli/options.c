@@ -179,7 +179,7 @@ static const OptionRow options[] = {
          "prefix of files and symbols (default: from the file's name)"),
     LIST("shape", 0, MODELS, shape, "INPUT=1x3x224x224", value_shape,
          "dimensions of a graph input (scalar: none); of the only one: --shape "
-         "1x3x224x224"),
+         "1x3x224x224; a capital is a name for --dim: 1xLx80"),
     LIST("dim", 0, MODELS, dim, "SYMBOL=N", value_dim,
          "a symbolic dimension, everywhere; 1..64: each run is given its "
          "length within these bounds; PAST+1: it follows others"),

@@ -24,7 +24,9 @@ void value_shape(Arena *arena, const char *value)
 {
     char *name;
     const bool named = strchr(value, '=') != NULL;
-    (void)value_read_shape(named ? value_divide(arena, value, &name) : value);
+    const char *dims = named ? value_divide(arena, value, &name) : value;
+    const char *names[MAX_RANK];
+    (void)value_read_shape(arena, dims, names);
 }
 
 void value_preprocess(Arena *arena, const char *value)

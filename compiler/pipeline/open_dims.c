@@ -384,7 +384,10 @@ static const char *next_command(const Report *report, const Options *options)
 {
     Arena *arena = report->arena;
     Text text = text_new(arena);
-    text_put(&text, "take a number for each N, or bounds (1..64): inlay");
+    text_put(&text, "take a number for each N, or ");
+    text_put(&text, report->unnamed.n
+                        ? "a name and bounds (1xL --dim L=1..64): inlay"
+                        : "bounds (1..64): inlay");
     for (int i = 1; i < options->words; i++)
         put_word(&text, options->word[i]);
     for (size_t i = 0; i < report->symbol.n; i++) {

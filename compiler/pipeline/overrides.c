@@ -50,23 +50,44 @@ static Tensor *shaped_input(const Graph *graph, const char *text,
     return input_named(graph, name, "--shape", text);
 }
 
+static void rename_dim(Graph *graph, Tensor *tensor, int k, const char *name)
+{
+    const char **symbol = NEW_ARRAY(graph->arena, const char *, MAX_RANK);
+    if (tensor->symbol)
+        memcpy(symbol, tensor->symbol, MAX_RANK * sizeof *symbol);
+    symbol[k] = name;
+    tensor->symbol = symbol;
+}
+
+/* What the text makes of dimension k: a name is for one that is open. */
+static int64_t shaped_dim(const char *text, int k, const Shape *old,
+                          const Shape *shape, const char *name)
+{
+    const bool open = shape->dim[k] < 0;
+    const bool kept = open ? !name : shape->dim[k] == old->dim[k];
+    if (old->dim[k] > 0 && !kept)
+        fail_at(STATUS_USAGE, LOC_NONE, NULL,
+                "--shape %s: dimension %d is fixed to %lld in the model", text,
+                k, (long long)old->dim[k]);
+    return open ? old->dim[k] : shape->dim[k];
+}
+
 static void apply_shape(Graph *graph, const char *text)
 {
     const char *dims;
+    const char *name[MAX_RANK];
     Tensor *tensor = shaped_input(graph, text, &dims);
     const Shape old = tensor->shape;
-    Shape shape = value_read_shape(dims);
+    Shape shape = value_read_shape(graph->arena, dims, name);
     if (old.rank >= 0 && old.rank != shape.rank)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "--shape %s: the input has %d dimensions, not %d", text,
                 old.rank, shape.rank);
     for (int k = 0; k < old.rank; k++)
-        if (shape.dim[k] < 0)
-            shape.dim[k] = old.dim[k];
-        else if (old.dim[k] > 0 && old.dim[k] != shape.dim[k])
-            fail_at(STATUS_USAGE, LOC_NONE, NULL,
-                    "--shape %s: dimension %d is fixed to %lld in the model",
-                    text, k, (long long)old.dim[k]);
+        shape.dim[k] = shaped_dim(text, k, &old, &shape, name[k]);
+    for (int k = 0; k < shape.rank; k++)
+        if (name[k])
+            rename_dim(graph, tensor, k, name[k]);
     tensor->shape = shape;
 }
 
@@ -112,15 +133,6 @@ static const int64_t *size_of(const void *context, const char *name)
     return NULL;
 }
 
-/* "total=past + 1": the dimension is called so. */
-static void rename_dim(Graph *graph, Tensor *tensor, int k, const char *name)
-{
-    const char **symbol = arena_copy(graph->arena, tensor->symbol,
-                                     MAX_RANK * sizeof *tensor->symbol);
-    symbol[k] = name;
-    tensor->symbol = symbol;
-}
-
 static bool is_number(const char *text)
 {
     return !text[strspn(text, "0123456789")];
@@ -137,7 +149,7 @@ static void set_dims(Graph *graph, const char *symbol, const char *name,
             if (!tensor->symbol[k] || strcmp(tensor->symbol[k], symbol))
                 continue;
             found = true;
-            if (name)
+            if (name) /* "total=past + 1": it is called so */
                 rename_dim(graph, tensor, k, name);
             else
                 tensor->shape.dim[k] = size;

@@ -105,7 +105,22 @@ ThreadsValue value_read_threads(const char *text)
     return (ThreadsValue){ (int32_t)threads, work };
 }
 
-Shape value_read_shape(const char *text)
+/* Capitals, behind the first one digits and _ as well; N is none. Returns what follows, with the
+ * name, or the text. */
+static const char *read_dimension_name(Arena *arena, const char *text,
+                                       const char **name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const size_t length =
+        isupper((unsigned char)*text) ? strspn(text, letters) : 0;
+    const bool any = length == 1 && *text == 'N';
+    if (length && !any)
+        *name = arena_text(arena, text, length);
+    return text + length;
+}
+
+Shape value_read_shape(Arena *arena, const char *text,
+                       const char *name[MAX_RANK])
 {
     Shape shape = shape_scalar();
     if (!strcmp(text, "scalar"))
@@ -114,13 +129,19 @@ Shape value_read_shape(const char *text)
         if (shape.rank == MAX_RANK)
             fail_at(STATUS_UNSUPPORTED, LOC_NONE, NULL,
                     "--shape: more than %d dimensions", MAX_RANK);
-        int64_t *dim = &shape.dim[shape.rank++];
-        *dim = -1;
-        at = *at == 'N' ? at + 1 : read_dimension(at, dim);
+        const int k = shape.rank++;
+        const char *begin = at;
+        shape.dim[k] = -1;
+        name[k] = NULL;
+        at = read_dimension_name(arena, begin, name + k);
+        if (at == begin)
+            at = read_dimension(begin, shape.dim + k);
         if (!*at)
             return shape;
         if (*at != 'x')
-            fail_at(STATUS_USAGE, LOC_NONE, "write it as 1x3x224x224",
+            fail_at(STATUS_USAGE, LOC_NONE,
+                    "write it as 1x3x224x224; a capital calls a dimension so, "
+                    "for --dim: 1xLx80 --dim L=1..64",
                     "cannot read shape \"%s\"", text);
     }
 }

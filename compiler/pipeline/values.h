@@ -9,8 +9,9 @@
 const char *value_divide(Arena *arena, const char *text, char **name);
 /* A word as a shell takes it: in quotes where it has letters that mean something there. */
 const char *value_shell_word(Arena *arena, const char *word);
-/* 1x3x224x224, or "scalar"; N: open. */
-Shape value_read_shape(const char *text);
+/* 1x3x224x224, or "scalar"; N: open; name[] gets other capitals (HEIGHT), NULL where none is. */
+Shape value_read_shape(Arena *arena, const char *text,
+                       const char *name[MAX_RANK]);
 /* The same again as text, with N for what is open. */
 const char *value_shape_text(Arena *arena, const Shape *shape);
 int64_t value_read_dimension(const char *text);

@@ -41,6 +41,8 @@ SETTLED = [
     ('heads of a batch', [['batch', 3], ['batch * 4', 3]], [], [[1, 3], [4, 3]]),
     ('a rounded part', [[1, 'T', 1], [1, 1, 'T // 2']], ['--dim', 'T=7'], [[1, 7, 1], [1, 1, 3]]),
     ('a number goes before a sum', [[1, 'T', 1], [1, 1, 'T + 1']], ['--dim', 'T=7', '--dim', 'T + 1=9'], [[1, 7, 1], [1, 1, 9]]),
+    ('a name by --shape', [[1, None], [1, 'T']], ['--shape', 'x0=1xLONG_1', '--dim', 'LONG_1=4', '--dim', 'T=LONG_1'], [[1, 4], [1, 4]]),
+    ('another name by --shape', [[1, 'T', 'T']], ['--shape', '1xAxN', '--dim', 'A=1', '--dim', 'T=3'], [[1, 1, 3]]),
     ('--shape of the only input', [['batch', 'T']], ['--shape', '2x9'], [[2, 9]]),
 ]
 # name, inputs, options, symbols and inputs that the errors name
@@ -51,6 +53,7 @@ OPEN = [
     ('two symbols', [['batch', 'T', 'C']], [], ['T', 'C']),
     ('a dimension 0 that stands inside elsewhere', [['T', 3], [3, 'T']], [], ['T']),
     ('one without a name', [[1, None]], [], ['x0']),
+    ('one that got a name', [[1, None]], ['--shape', '1xL'], ['L']),
     ('"?" is no name', [[1, '?', '?']], [], ['x0']),
     ('a sum of what is open', [[1, 'past', 1], [1, 1, 'past + 1']], [], ['past']),
     ('a sum that is no size', [[1, 'past', 1], [1, 1, 'past - 9']], ['--dim', 'past=7'], ['past - 9']),
@@ -75,10 +78,10 @@ def settled(t, o, path, name, flags, want):
     t.ok(name + ': one note, or none where an option says it', notes == (0 if silent else 1), messages)
 
 
-def proved(t, o, path, work):
+def proved(t, o, path, work, options=('--batch', '3')):
     """The manifest holds what was settled, so that the proof needs no option."""
     out = os.path.join(work, 'out')
-    status, _, messages = run(o, ['compile', path, '-o', out, '--name', 'm', '--batch', '3'])
+    status, _, messages = run(o, ['compile', path, '-o', out, '--name', 'm', *options])
     if t.ok('compiles', status == 0, messages):
         status, _, messages = run(o, ['prove', os.path.join(out, 'm.json'), path])
         t.ok('is proved', status == 0 and not messages, messages)
@@ -116,8 +119,13 @@ def main():
         for name, inputs, flags, named in OPEN:
             write(inputs)
             refused(t, o, path, name, flags, named)
+        write([[1, None, 'T']])
+        for way in ('--shape', '1xLxN', '--dim', 'L=1..4', '--dim', 'T=1..3'), ('--shape', '1xLxM', '--dim', 'L=1..4', '--dim', 'M=1..3'):
+            status, text, messages = run(o, ['analyze', path, '--json', *way])
+            t.ok('bounds by a name, %s' % way[1], status == 0 and json.loads(text)['inputs'][0]['dims'] == [1, 4, 3], messages)
+            proved(t, o, path, work, way)
         write([[2, 3], [2, 3]])
-        for flags, word in [(['--batch', '2'], 'open batch'), (['--shape', '2x3'], '2 inputs'), (['--batch', '0'], 'batch of 0'), (['--batch', 'x'], 'dimension'), (['--dim', 'T=U+1'], '"U+1" is no dimension'), (['--dim', 'T=x'], 'no dimension')]:
+        for flags, word in [(['--shape', 'x0=2xL'], 'is fixed to 3'), (['--shape', 'x0=2xl'], 'no dimension'), (['--shape', 'x0=2xL '], 'cannot read'), (['--batch', '2'], 'open batch'), (['--shape', '2x3'], '2 inputs'), (['--batch', '0'], 'batch of 0'), (['--batch', 'x'], 'dimension'), (['--dim', 'T=U+1'], '"U+1" is no dimension'), (['--dim', 'T=x'], 'no dimension')]:
             status, text, messages = run(o, ['analyze', path] + flags)
             t.ok('%s is refused' % ' '.join(flags), status == 64 and word in messages and not text, messages)
     t.done()
