@@ -316,7 +316,8 @@ static void settle(Compile *compile, const Map *symbols)
         fail_at(STATUS_USAGE, LOC_NONE,
                 "`inlay dump` lists the inputs with their symbols",
                 "--batch: no input has an open batch");
-    if (!batch && settling.first)
+    /* Of lengths within bounds the greatest have said so. */
+    if (!batch && settling.first && !compile->apart)
         note_at(file_of(graph),
                 "the batch of input \"%s\"%s is open and taken as 1; --batch N "
                 "says otherwise",
