@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `ninja install` brings: the program, a manual page and completions that know every command and option, and the CMake module,
-by which a project compiles its model.
+"""What `ninja install` brings: the program, a manual page and completions that know every command and option, the CMake module, by
+which a project compiles its model, schemas, models as examples, and what CI systems take, whose lines are run.
 
     install.py --build BUILD --models MODELS"""
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -89,6 +90,48 @@ def cmake(t, root, model, work):
     return None
 
 
+def data(t, root, inlay, schemas):
+    missing = [name for name in os.listdir(schemas) if name.endswith('.json') and not find(root, name)]
+    t.ok('schemas', not missing, missing)
+    for name in ('digits', 'dtmf', 'sine'):
+        model = find(root, name + '.onnx')
+        status, text = host.run([inlay, 'test', model]) if model else (1, 'is not there')
+        t.ok('examples: %s' % name, status == 0, text)
+
+
+def script(path, head, mark):
+    """The lines behind a head, without what marks them."""
+    with open(path) as f:
+        lines = f.read().splitlines()
+    at = lines.index(head)
+    deep = len(lines[at + 1]) - len(lines[at + 1].lstrip())
+    block = itertools.takewhile(lambda line: line.startswith(' ' * deep), lines[at + 1:])
+    return '\n'.join(line[deep:].removeprefix(mark) for line in block)
+
+
+def pipelines(t, root, inlay, model, work):
+    """As a runner calls them: bash -e, with the variables that the files set."""
+    github = script(find(root, 'action.yml'), '      run: |', '')
+    gitlab = script(find(root, 'gitlab-ci.yml'), '  script:', '- ')
+    at = os.path.join(work, 'ci')
+    os.mkdir(at)
+    shutil.copy(model, at)
+    summary = os.path.join(at, 'summary.md')
+    names = {'MODELS': '@budgets.json', 'OPTIONS': '', 'PROGRAM': inlay, 'GITHUB_STEP_SUMMARY': summary,
+             'INLAY': inlay, 'INLAY_MODELS': '@budgets.json', 'INLAY_OPTIONS': ''}
+    for most, holds in ('64K', True), ('1K', False):
+        with open(os.path.join(at, 'budgets.json'), 'w') as f:
+            json.dump({'models': [{'model': os.path.basename(model), 'max_arena': most}]}, f)
+        status, text = host.run(['bash', '-ec', github], at, env=names)
+        t.ok('the GitHub action, %s' % most, (status == 0) == holds and ('::error' in text) == (not holds), text)
+        with open(summary) as f:
+            t.ok('its summary, %s' % most, ('holds' if holds else 'EXCEEDED') in f.read())
+        status, text = host.run(['bash', '-ec', gitlab], at, env=names)
+        with open(os.path.join(at, 'inlay-quality.json')) as f, open(os.path.join(at, 'inlay-junit.xml')) as junit:
+            faults = json.load(f)
+            t.ok("GitLab's job, %s" % most, (status == 0) == holds == (not faults) and ('<failure' in junit.read()) != holds, text)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--build', required=True)
@@ -102,7 +145,10 @@ def main():
         table = json.loads(trial.must('help', [inlay, 'help', '--json']))
         pages(t, root, table)
         completions(t, root, table)
-        cmake(t, root, os.path.join(o.models, 'digits', 'digits.onnx'), work)
+        model = os.path.join(o.models, 'digits', 'digits.onnx')
+        cmake(t, root, model, work)
+        data(t, root, inlay, os.path.join(o.models, '..', 'schemas'))
+        pipelines(t, root, inlay, model, work)
     t.done()
 
 
