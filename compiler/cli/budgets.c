@@ -132,9 +132,8 @@ static void limit_all(Budget *budget)
 {
     const Options *options = &budget->options;
     const long long *const given[FIGURES] = {
-        options->max_arena,
-        options->max_weights,
-        options->max_ram,
+        options->max_arena, options->max_weights, options->max_ram,
+        options->max_stack, options->max_macs,
     };
     for (int i = 0; i < FIGURES; i++)
         if (given[i])

@@ -21,8 +21,10 @@ static void measure(void *context)
     compile_open(compile, &trial->budget->options);
     compile_to(compile, STAGE_LAYOUT);
     size_limits(compile, limits);
-    for (int i = 0; i < SIZE_LIMITS; i++)
+    for (int i = 0; i < SIZE_LIMITS; i++) {
         figure[i].value = limits[i].bytes;
+        figure[i].unknown = limits[i].unknown;
+    }
     figure[SIZE_LIMITS].value = (uint64_t)program_macs(compile->program);
 }
 
@@ -66,15 +68,13 @@ static Status status_of(const Verdicts *verdicts)
     return STATUS_LIMIT;
 }
 
-static void complain(const Verdict *verdict)
+static void complain(Arena *arena, const Verdict *verdict)
 {
     const Loc loc = { .file = verdict->model, .byte = -1, .node = -1 };
     for (int i = 0; i < FIGURES; i++)
         if (!figure_holds(verdict->figure + i))
-            error_at(STATUS_LIMIT, loc, NULL, "%s: %llu, %llu are allowed",
-                     figure_names[i],
-                     (unsigned long long)verdict->figure[i].value,
-                     (unsigned long long)verdict->figure[i].most);
+            error_at(STATUS_LIMIT, loc, NULL, "%s",
+                     verdict_complaint(arena, verdict, i));
 }
 
 void cmd_check(Compile *compile)
@@ -87,7 +87,7 @@ void cmd_check(Compile *compile)
     if (!any_limit(&budgets) && !options->json && !options->format)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "check needs --max-arena, --max-weights, --max-ram, "
-                "--baseline or @budgets.json");
+                "--max-stack, --max-macs, --baseline or @budgets.json");
     Verdict *verdict = NEW_ARRAY(arena, Verdict, budgets.n + 1);
     for (size_t i = 0; i < budgets.n; i++)
         verdict[i] = check_one(compile, budgets.at + i);
@@ -97,6 +97,6 @@ void cmd_check(Compile *compile)
     if (verdicts_hold(&verdicts))
         return;
     for (size_t i = 0; i < budgets.n; i++)
-        complain(verdict + i);
+        complain(arena, verdict + i);
     fail_now(status_of(&verdicts));
 }

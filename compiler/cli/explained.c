@@ -178,8 +178,8 @@ static const Explained rows[] = {
       "smaller input, int8 instead of float32, or inputs and "
       "results that lie with the caller make it smaller." },
     { "over-limit", STATUS_LIMIT, "bytes are needed, ... are allowed",
-      "The limit of --max-arena, --max-weights or --max-ram does "
-      "not hold.",
+      "The limit of --max-arena, --max-weights, --max-ram or "
+      "--max-stack does not hold.",
       "`inlay analyze MODEL.onnx` says what takes the bytes; "
       "`--arena-limit N` looks for a plan within N bytes of arena." },
     { "regions", STATUS_LIMIT, "the plan does not fit the regions",

@@ -298,6 +298,11 @@ static const OptionRow options[] = {
     BYTES("max-ram", ON(COMPILE) | ON(CHECK), max_ram,
           "most bytes of RAM in all: arena, stack, inputs and results; status "
           "1 beyond"),
+    BYTES("max-stack", ON(COMPILE) | ON(CHECK), max_stack,
+          "most bytes of stack, for a --target where it is known; status 1 "
+          "beyond"),
+    BYTES("max-macs", ON(CHECK), max_macs,
+          "most multiplications and additions; status 1 beyond"),
     TEXT("baseline", 0, ON(CHECK), baseline, "FILE.json", NULL,
          "what check --json printed before: nothing may be more than it was"),
     CHOICE("format", ON(CHECK), format, "FORM", verdict_formats, FORMAT_TEXT,

@@ -9,13 +9,18 @@
 #include "emit/manifest.h"
 #include "emit/text.h"
 
-const char *const figure_names[FIGURES] = { "arena", "weights", "ram", "macs" };
-static const char *const units[FIGURES] = { "bytes", "bytes", "bytes", "MACs" };
-const char *const figure_keys[FIGURES] = { "bytes", "bytes", "bytes", "count" };
+const char *const figure_names[FIGURES] = { "arena", "weights", "ram", "stack",
+                                            "macs" };
+static const char *const units[FIGURES] = { "bytes", "bytes", "bytes", "bytes",
+                                            "MACs" };
+const char *const figure_keys[FIGURES] = { "bytes", "bytes", "bytes", "bytes",
+                                           "count" };
 
 bool figure_holds(const Figure *figure)
 {
-    return !figure->limited || figure->value <= figure->most;
+    if (!figure->limited)
+        return true;
+    return !figure->unknown && figure->value <= figure->most;
 }
 
 bool verdict_holds(const Verdict *verdict)
@@ -34,10 +39,13 @@ bool verdicts_hold(const Verdicts *verdicts)
     return true;
 }
 
-/* What is wrong with one figure. */
-static const char *complaint(Arena *arena, const Verdict *verdict, int i)
+const char *verdict_complaint(Arena *arena, const Verdict *verdict, int i)
 {
     const Figure *figure = verdict->figure + i;
+    if (figure->unknown)
+        return arena_printf(
+            arena, "%s: not known for this target, %" PRIu64 " %s are allowed",
+            figure_names[i], figure->most, units[i]);
     return arena_printf(
         arena, "%s: %" PRIu64 " %s are needed, %" PRIu64 " are allowed",
         figure_names[i], figure->value, units[i], figure->most);
@@ -61,7 +69,7 @@ static void visit_verdict(Arena *arena, const Verdict *verdict,
     for (int i = 0; i < FIGURES; i++)
         if (!figure_holds(verdict->figure + i))
             visit(context, verdict, figure_names[i],
-                  complaint(arena, verdict, i));
+                  verdict_complaint(arena, verdict, i));
 }
 
 static void visit_faults(Arena *arena, const Verdicts *verdicts,
@@ -77,7 +85,10 @@ static void print_verdict(Pieces *to, const Verdict *verdict)
 {
     for (int i = 0; i < FIGURES; i++) {
         const Figure *figure = verdict->figure + i;
-        if (figure->limited)
+        if (figure->limited && figure->unknown)
+            pieces_print(to, "%-8s      unknown %s of %12" PRIu64 ": FAILS\n",
+                         figure_names[i], units[i], figure->most);
+        else if (figure->limited)
             pieces_print(to, "%-8s %12" PRIu64 " %s of %12" PRIu64 ": %s\n",
                          figure_names[i], figure->value, units[i], figure->most,
                          figure_holds(figure) ? "holds" : "EXCEEDED");
@@ -113,7 +124,8 @@ static void set_number(json_t *object, const char *key, uint64_t number)
 static json_t *figure_json(const Figure *figure, const char *key)
 {
     json_t *object = manifest_made(json_object());
-    set_number(object, key, figure->value);
+    if (!figure->unknown)
+        set_number(object, key, figure->value);
     if (figure->limited) {
         set_number(object, "most", figure->most);
         manifest_set(object, "holds", json_boolean(figure_holds(figure)));
@@ -125,9 +137,12 @@ static void set_verdict(json_t *object, Arena *arena, const Verdict *verdict)
 {
     manifest_set(object, "model", manifest_name(arena, verdict->model));
     set_number(object, "status", (uint64_t)verdict->status);
-    for (int i = 0; i < FIGURES && !verdict->status; i++)
-        manifest_set(object, figure_names[i],
-                     figure_json(verdict->figure + i, figure_keys[i]));
+    for (int i = 0; i < FIGURES && !verdict->status; i++) {
+        const Figure *figure = verdict->figure + i;
+        if (figure->limited || !figure->unknown)
+            manifest_set(object, figure_names[i],
+                         figure_json(figure, figure_keys[i]));
+    }
     manifest_set(object, "holds", json_boolean(verdict_holds(verdict)));
 }
 

@@ -5,8 +5,8 @@
 
 #include "base/pieces.h"
 
-enum { FIGURES = 4 };
-/* arena, weights, ram, macs */
+enum { FIGURES = 5 };
+/* arena, weights, ram, stack, macs */
 extern const char *const figure_names[FIGURES];
 /* What their number is called in JSON. */
 extern const char *const figure_keys[FIGURES];
@@ -15,6 +15,7 @@ typedef struct Figure {
     uint64_t value;
     uint64_t most;
     bool limited; /* is there a `most`? */
+    bool unknown; /* there is no value: no limit holds */
 } Figure;
 
 typedef struct Verdict {
@@ -31,6 +32,8 @@ typedef struct Verdicts {
 bool figure_holds(const Figure *figure);
 bool verdict_holds(const Verdict *verdict);
 bool verdicts_hold(const Verdicts *verdicts);
+/* What is wrong with one figure. */
+const char *verdict_complaint(Arena *arena, const Verdict *verdict, int i);
 
 /* Values of --format, ended by NULL, in the order of verdicts_print()'s forms. */
 extern const char *const verdict_formats[];

@@ -35,6 +35,7 @@ static Recompile *open_attempt(const Advisor *advisor)
     again->options.max_arena = NULL;
     again->options.max_weights = NULL;
     again->options.max_ram = NULL;
+    again->options.max_stack = NULL;
     again->compile.estimate = true;
     return again;
 }

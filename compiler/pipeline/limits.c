@@ -82,10 +82,11 @@ void limit_weights(const Compile *compile)
                 file);
 }
 
-/* ---- --max-arena, --max-weights, --max-ram ---- */
+/* ---- --max-arena, --max-weights, --max-ram, --max-stack ---- */
 
 void size_limits(const Compile *compile, SizeLimit limits[SIZE_LIMITS])
 {
+    const RamUse ram = program_ram(compile->program);
     limits[0] = (SizeLimit){
         .what = "arena",
         .bytes = (uint64_t)compile->program->plan.arena_size,
@@ -98,14 +99,34 @@ void size_limits(const Compile *compile, SizeLimit limits[SIZE_LIMITS])
     };
     limits[2] = (SizeLimit){
         .what = "ram",
-        .bytes = (uint64_t)program_ram(compile->program).total,
+        .bytes = (uint64_t)ram.total,
         .most = compile->options->max_ram,
+    };
+    limits[3] = (SizeLimit){
+        .what = "stack",
+        .bytes = (uint64_t)i64_max(ram.stack, 0),
+        .unknown = ram.stack < 0,
+        .most = compile->options->max_stack,
     };
 }
 
 bool size_holds(const SizeLimit *limit)
 {
-    return !limit->most || limit->bytes <= (uint64_t)*limit->most;
+    if (!limit->most)
+        return true;
+    return !limit->unknown && limit->bytes <= (uint64_t)*limit->most;
+}
+
+static void report_size(const SizeLimit *limit)
+{
+    if (limit->unknown)
+        error_at(STATUS_LIMIT, LOC_NONE, "name one by --target: cortex-m4",
+                 "%s: not known for this target, %lld are allowed", limit->what,
+                 *limit->most);
+    else
+        error_at(STATUS_LIMIT, LOC_NONE, NULL,
+                 "%s: %" PRIu64 " bytes are needed, %lld are allowed",
+                 limit->what, limit->bytes, *limit->most);
 }
 
 void limit_sizes(Compile *compile)
@@ -114,8 +135,6 @@ void limit_sizes(Compile *compile)
     size_limits(compile, limits);
     for (const SizeLimit *limit = limits; limit < limits + SIZE_LIMITS; limit++)
         if (!size_holds(limit))
-            error_at(STATUS_LIMIT, LOC_NONE, NULL,
-                     "%s: %" PRIu64 " bytes are needed, %lld are allowed",
-                     limit->what, limit->bytes, *limit->most);
+            report_size(limit);
     fail_if_errors();
 }

@@ -16,12 +16,13 @@ void limit_arena(Compile *compile);
 typedef struct SizeLimit {
     const char *what;
     uint64_t bytes;
+    bool unknown;          /* bytes is none: no limit holds */
     const long long *most; /* NULL: none was set */
 } SizeLimit;
 
-enum { SIZE_LIMITS = 3 };
+enum { SIZE_LIMITS = 4 };
 
-/* --max-arena, --max-weights and --max-ram. */
+/* --max-arena, --max-weights, --max-ram and --max-stack. */
 void size_limits(const Compile *compile, SizeLimit limits[SIZE_LIMITS]);
 bool size_holds(const SizeLimit *limit);
 /* A stage. Fails with 1 where one does not hold, once all of those are named. */

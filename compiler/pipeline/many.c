@@ -34,6 +34,8 @@ static void refuse_options(const Options *options)
         fail_option("--stats");
     if (options->max_ram)
         fail_option("--max-ram");
+    if (options->max_stack)
+        fail_option("--max-stack");
     if (options->weights == WEIGHTS_BLOB)
         fail_option("--weights=blob");
     if (options->update)

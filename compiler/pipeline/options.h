@@ -59,6 +59,8 @@ typedef struct Options {
     const long long *max_arena;
     const long long *max_weights;
     const long long *max_ram;
+    const long long *max_stack;
+    const long long *max_macs; /* a number */
     const long long *arena_limit;
     /* of weights that are streamed; NULL: they are not */
     const long long *window;

@@ -100,6 +100,20 @@ def as_json(text):
     return {m['model'] for m in json.loads(text)['models'] if not m['holds']}
 
 
+def stack(t, b):
+    """A limit of what is not known does not hold."""
+    for target, most, status, part in (([], '1M', 1, 'not known for this target'), (['--target=cortex-m4'], '1M', 0, 'holds'), (['--target=cortex-m4'], '16', 1, 'are needed')):
+        got, text = b.run('check', 'digits.onnx', '--max-stack', most, *target)
+        t.ok('--max-stack %s %s' % (most, ' '.join(target)), got == status and part in text + b.messages(), text)
+        got, text = b.run('compile', 'digits.onnx', '-o', 'stacked', '--max-stack', most, *target)
+        t.ok('compile --max-stack %s %s' % (most, ' '.join(target)), got == status and (not got or part in b.messages()), b.messages())
+    for target, known in ([], False), (['--target=cortex-m4'], True):
+        got, text = b.run('check', 'digits.onnx', '--json', *target)
+        t.ok('the stack in --json %s' % ' '.join(target), got == 0 and ('stack' in json.loads(text)) == known, text)
+    got, text = b.run('check', 'digits.onnx', '--max-macs', '1K')
+    t.ok('--max-macs', got == 1 and 'macs: 327824 MACs are needed, 1024 are allowed' in b.messages(), text)
+
+
 def forms(t, b):
     odd = '<odd>&"name.onnx'
     b.budgets({'model': 'digits.onnx', 'max_arena': 1, 'max_macs': 1}, {'model': odd, 'max_ram': 1}, {'model': 'sine.onnx', 'max_arena': '1M'})
@@ -168,6 +182,7 @@ def main():
     with host.Work() as work:
         b = Bench(o, work)
         lists(t, b)
+        stack(t, b)
         forms(t, b)
         baselines(t, b)
         differences(t, b)

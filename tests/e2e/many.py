@@ -363,7 +363,7 @@ def test_faults(bench):
     refused('--concurrent with one model', ['small.onnx', '-o', 'no', '--concurrent', 'a,b'], 64, 'one model')
     refused('no folder', two, 64, '-o DIR')
     refused('more arena than allowed', two + ['-o', 'no', '--max-arena=1K'], 1, 'arena')
-    for option in ('--region=a:64K', '--weights=blob', '--stats', '--max-ram=1M', '--emit=rust', '--emit=arduino'):
+    for option in ('--region=a:64K', '--weights=blob', '--stats', '--max-ram=1M', '--max-stack=1M', '--emit=rust', '--emit=arduino'):
         refused(option, two + ['-o', 'no', option], 64, option.split('=')[0])
 
 

@@ -157,9 +157,9 @@ def always(value):
     return lambda b, c: (b.words(c), value)
 
 
-def on_open(value):
-    """On the model whose dimension is open."""
-    return lambda b, c: (b.words(c, b.open, [b.x]), value)
+def on_open(value, other):
+    """On the model whose dimension is open; files say what it is, and do not fit another."""
+    return lambda b, c: (b.words(c, b.open, [b.x]), other if c in ('run', 'test') else value)
 
 
 def batch(b, c):
@@ -289,8 +289,8 @@ EXPERIMENTS = {
     'key': lambda b, c: (['weights', 'sign-request', b.packed(), '-o', os.path.join(b.work, 'message')], ['--key', '7']),
     'output': lambda b, c: (['weights', 'pack', b.digits, '--for', b.field(b.digits)], ['-o', os.path.join(b.work, 'packed')]) if c == 'weights' else ([w for w in b.words(c) if w not in ('-o', b.out)], ['-o', b.out]),
     'name': always(['--name', 'other']),
-    'shape': on_open(['--shape', 'x=1x8']),
-    'dim': on_open(['--dim', 'T=8']),
+    'shape': on_open(['--shape', 'x=1x8'], ['--shape', 'x=1x9']),
+    'dim': on_open(['--dim', 'T=8'], ['--dim', 'T=9']),
     'batch': batch,
     'const': constant,
     'from': lambda b, c: (b.words(c), ['--from', 'conv1.relu']),
@@ -327,6 +327,8 @@ EXPERIMENTS = {
     'max-arena': always(['--max-arena', '100']),
     'max-weights': lambda b, c: (['check', b.digits, '--max-arena', '1M'] if c == 'check' else b.words(c), ['--max-weights', '100']),
     'max-ram': always(['--max-ram', '100']),
+    'max-stack': always(['--max-stack', '100']),
+    'max-macs': always(['--max-macs', '100']),
     'baseline': lambda b, c: (b.words(c), ['--baseline', 'none.json']),
     'format': lambda b, c: ([w for w in b.words(c) if w != '--json'], ['--format', 'junit']),
     'max-memory': memory,
