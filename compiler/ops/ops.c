@@ -30,26 +30,50 @@ static const OpRow *find_any_version(const char *domain, const char *op_type)
     return NULL;
 }
 
-static const char *instead(const Node *node)
+/* The rest of the model is what ends before the node, and what begins behind it. */
+static const char *rest(const Node *node, int more)
 {
-    const char *help = op_left_out(node->domain, node->op_type);
-    return help ? help : "`inlay ops` lists what is supported";
+    Arena *arena = node->graph->arena;
+    const Tensor *in = node->n_in ? node->in[0] : NULL;
+    const Tensor *out = node->n_out ? node->out[0] : NULL;
+    const char *before = "";
+    const char *behind = "";
+    if (!node->graph->parent && in && in->producer)
+        before = arena_printf(arena, "; --to \"%s\" ends before it", in->name);
+    if (!node->graph->parent && out && out->use && !more)
+        behind =
+            arena_printf(arena, "; --from \"%s\" begins behind it", out->name);
+    return arena_printf(arena, "`inlay ops` lists what is supported%s%s",
+                        before, behind);
 }
 
-static bool report_unknown(const Node *node)
+static const char *instead(const Node *node, int more)
+{
+    const char *help = op_left_out(node->domain, node->op_type);
+    return help ? help : rest(node, more);
+}
+
+static const char *others(const Node *node, int more)
+{
+    if (!more)
+        return "";
+    return arena_printf(node->graph->arena, ", here and at %d more node%s",
+                        more, more > 1 ? "s" : "");
+}
+
+void op_report_unknown(const Node *node, int more)
 {
     const OpRow *other = find_any_version(node->domain, node->op_type);
     if (other)
         error_at(STATUS_UNSUPPORTED, node_loc(node),
                  "convert the model to an opset of that range",
-                 "operator %s is supported from opset %d%s on only",
+                 "operator %s is supported from opset %d%s on only%s",
                  node->op_type, other->since,
-                 other->until ? " (an older meaning)" : "");
+                 other->until ? " (an older meaning)" : "", others(node, more));
     else
-        error_at(STATUS_UNSUPPORTED, node_loc(node), instead(node),
-                 "operator %s%s%s is not supported", node->domain,
-                 *node->domain ? "." : "", node->op_type);
-    return false;
+        error_at(STATUS_UNSUPPORTED, node_loc(node), instead(node, more),
+                 "operator %s%s%s is not supported%s", node->domain,
+                 *node->domain ? "." : "", node->op_type, others(node, more));
 }
 
 static bool within(int n, OpCount count)
@@ -76,8 +100,6 @@ bool op_check_given(const Node *node)
 
 bool op_check(const Node *node)
 {
-    if (!node->op)
-        return report_unknown(node);
     const OpRow *row = node->op;
     if (!check_inputs(node, row->in))
         return false;

@@ -152,6 +152,8 @@ const OpRow *op_find(const char *domain, const char *op_type, int64_t version);
 const OpRow *op_rows(int *count);
 /* What to do instead of an operator that is left out on purpose; NULL: it is not one of those. */
 const char *op_left_out(const char *domain, const char *op_type);
+/* Reports with error_at a node without a row, and how many more there are of its operator. */
+void op_report_unknown(const Node *node, int more);
 /* Checks operand counts and element type against the row; reports with error_at (all nodes are
  * checked before leaving). */
 bool op_check(const Node *node);

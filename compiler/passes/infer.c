@@ -22,22 +22,69 @@ static int64_t version_of(const Node *node)
     return !version && single ? 1 : version;
 }
 
-bool resolve_node(Node *node)
+static bool find_row(Node *node)
 {
     if (!strcmp(node->domain, "ai.onnx"))
         node->domain = "";
     node->op = op_find(node->domain, node->op_type, version_of(node));
-    return op_check(node);
+    return node->op != NULL;
 }
 
-/* All unsupported nodes and attributes are reported at once, before anything is computed. */
-static void resolve_all(Graph *graph)
+bool resolve_node(Node *node)
+{
+    if (find_row(node))
+        return op_check(node);
+    op_report_unknown(node, 0);
+    return false;
+}
+
+/* An operator that has no row. */
+typedef struct Unknown {
+    const Node *first;
+    int more;
+} Unknown;
+
+static void count_unknown(Map *unknown, const Node *node)
+{
+    Arena *arena = unknown->arena;
+    const char *kind =
+        arena_printf(arena, "%s %s", node->domain, node->op_type);
+    Unknown *known = map_get(unknown, kind);
+    if (known) {
+        known->more++;
+        return;
+    }
+    known = NEW(arena, Unknown);
+    known->first = node;
+    map_put(unknown, kind, known);
+}
+
+static void resolve_graph(Graph *graph, Map *unknown)
 {
     for (size_t i = 0; i < graph->node.n; i++) {
         Node *node = graph->node.at[i];
-        if (resolve_node(node) && op_check_given(node))
+        if (!find_row(node))
+            count_unknown(unknown, node);
+        else if (op_check(node) && op_check_given(node))
             op_check_attributes(node);
     }
+}
+
+/* All unsupported operators and attributes are reported at once, before anything is computed. */
+static void resolve_all(Graph *root)
+{
+    Arena *scratch = &root->store->scratch;
+    const ArenaMark mark = arena_mark(scratch);
+    Map unknown = map_new(scratch);
+    for (size_t k = 0; k < root->all.n; k++)
+        if (!graph_gone(root->all.at[k]))
+            resolve_graph(root->all.at[k], &unknown);
+    for (size_t i = 0; i < unknown.entry.n; i++) {
+        const Unknown *kind = unknown.entry.at[i].value;
+        op_report_unknown(kind->first, kind->more);
+    }
+    fail_if_errors();
+    arena_release(scratch, mark);
 }
 
 static bool constant_inputs(const Node *node)
@@ -232,10 +279,7 @@ void pass_infer(Graph *graph)
 {
     graph->infer = infer_graph;
     graph->infer_node = infer_node;
-    for (size_t k = 0; k < graph->all.n; k++)
-        if (!graph_gone(graph->all.at[k]))
-            resolve_all(graph->all.at[k]);
-    fail_if_errors();
+    resolve_all(graph);
     const Inquiry *inquiry = asked_inputs(graph);
     declare_backwards(graph);
     infer_graph(graph);

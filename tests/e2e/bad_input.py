@@ -362,6 +362,11 @@ def models(t, o):
         model = write(os.path.join(work, 'm.onnx'), unknown())
         out = os.path.join(work, 'out')
         host.run([o.inlay, 'compile', write(os.path.join(work, 'good.onnx'), good()), '-o', out])
+        names = ['x'] + ['v%d' % i for i in range(29)] + ['y']
+        nodes = [make_node('Frobnicate', [i], [o], 'strange %s' % i) for i, o in zip(names, names[1:])]
+        many = write(os.path.join(work, 'many.onnx'), make_model(nodes, [make_value('x', F32, [2])], [make_value('y', F32, [2])]))
+        status, text = host.run([o.inlay, 'analyze', many])
+        t.ok('an operator is unknown once', status == 69 and text.count('error:') == 1 and '"strange x"' in text and 'here and at 29 more nodes' in text, text)
         expect(t, 'a failure leaves the old output', work, [o.inlay, 'compile', model, '-o', out], {69}, ['strange'])
 
 

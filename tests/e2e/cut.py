@@ -64,6 +64,7 @@ def strange(t, inlay, work):
     model = path()
     status, text = host.run([inlay, 'analyze', model])
     t.ok('as a whole it is refused', status == 69 and 'Before' in text and 'After' in text, text)
+    t.ok('the help names the rest', '--from "a" begins behind it' in text and '--to "e" ends before it' in text and '"x"' not in text, text)
     status, text = host.run([inlay, 'run', model, '--from', 'a', '--to', 'e', '--shape', 'a=4', '-i', value(1, 2, 3, 5), '-o', out])
     t.ok('the part between', status == 0 and struct.unpack('<2f', raw(out)) == (2, 3), text)
     t.ok('the type that the file does not say is assumed, and said', 'float32 is assumed' in text, text)
