@@ -85,12 +85,25 @@ static void print_outcome(Compile *compile)
     print_stats(compile);
 }
 
+static _Noreturn void fail_no_output(Compile *compile)
+{
+    const Options *options = compile->options;
+    const bool many = options->each != NULL;
+    const char *folder =
+        many ? "DIR" : name_by_options(&compile->arena, options);
+    Text next = text_new(&compile->arena);
+    value_put_command(&next, options);
+    text_put(&next, " -o");
+    value_put_word(&next, folder);
+    fail_at(STATUS_USAGE, LOC_NONE, next.at,
+            "compile needs an output folder: -o DIR");
+}
+
 void cmd_compile(Compile *compile)
 {
     const Options *options = compile->options;
     if (!options->output)
-        fail_at(STATUS_USAGE, LOC_NONE, NULL,
-                "compile needs an output folder: -o DIR");
+        fail_no_output(compile);
     if (options->concurrent && !options->each)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "--concurrent is of no use with one model");

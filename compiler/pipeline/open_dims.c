@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "emit/text.h"
 #include "pipeline/dim_terms.h"
 #include "pipeline/values.h"
 
@@ -374,12 +373,6 @@ static void add_input(Report *report, const Tensor *input, bool sums)
         VEC_PUSH(report->arena, &report->unnamed, input);
 }
 
-static void put_word(Text *text, const char *word)
-{
-    text_put(text, " ");
-    text_put(text, value_shell_word(text->arena, word));
-}
-
 /* The command again, with what it lacks. */
 static const char *next_command(const Report *report, const Options *options)
 {
@@ -387,20 +380,20 @@ static const char *next_command(const Report *report, const Options *options)
     Text text = text_new(arena);
     text_put(&text, "take a number for each N, or ");
     text_put(&text, report->unnamed.n
-                        ? "a name and bounds (1xL --dim L=1..64): inlay"
-                        : "bounds (1..64): inlay");
-    for (int i = 1; i < options->words; i++)
-        put_word(&text, options->word[i]);
+                        ? "a name and bounds (1xL --dim L=1..64): "
+                        : "bounds (1..64): ");
+    value_put_command(&text, options);
     for (size_t i = 0; i < report->symbol.n; i++) {
         text_put(&text, " --dim");
-        put_word(&text,
-                 arena_printf(arena, "%s=N", report->symbol.at[i]->name));
+        value_put_word(&text,
+                       arena_printf(arena, "%s=N", report->symbol.at[i]->name));
     }
     for (size_t i = 0; i < report->unnamed.n; i++) {
         const Tensor *input = report->unnamed.at[i];
         text_put(&text, " --shape");
-        put_word(&text, arena_printf(arena, "%s=%s", input->name,
-                                     value_shape_text(arena, &input->shape)));
+        value_put_word(&text,
+                       arena_printf(arena, "%s=%s", input->name,
+                                    value_shape_text(arena, &input->shape)));
     }
     return text.at;
 }

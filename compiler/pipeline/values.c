@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "emit/text.h"
 #include "inlay_threads.h"
 #include "pipeline/numbers.h"
 
@@ -40,6 +39,19 @@ const char *value_shell_word(Arena *arena, const char *word)
                  *letter == '\'' ? 4 : 1);
     text_put(&text, "'");
     return text.at;
+}
+
+void value_put_word(Text *text, const char *word)
+{
+    text_put(text, " ");
+    text_put(text, value_shell_word(text->arena, word));
+}
+
+void value_put_command(Text *text, const Options *options)
+{
+    text_put(text, "inlay");
+    for (int i = 1; i < options->words; i++)
+        value_put_word(text, options->word[i]);
 }
 
 /* Returns what follows it. */

@@ -3,12 +3,18 @@
 #ifndef INLAY_PIPELINE_VALUES_H
 #define INLAY_PIPELINE_VALUES_H
 
+#include "emit/text.h"
 #include "ir/graph.h"
+#include "pipeline/options.h"
 
 /* "NAME=VALUE": the last '=' divides, as names may hold one. Returns the value. */
 const char *value_divide(Arena *arena, const char *text, char **name);
 /* A word as a shell takes it: in quotes where it has letters that mean something there. */
 const char *value_shell_word(Arena *arena, const char *word);
+/* The same behind a blank. */
+void value_put_word(Text *text, const char *word);
+/* The command line as it was typed. */
+void value_put_command(Text *text, const Options *options);
 /* 1x3x224x224, or "scalar"; N: open; name[] gets other capitals (HEIGHT), NULL where none is. */
 Shape value_read_shape(Arena *arena, const char *text,
                        const char *name[MAX_RANK]);
