@@ -8,7 +8,7 @@
 #include "base/diag.h"
 #include "base/vec.h"
 #include "cli/manifest_file.h"
-#include "cli/values.h"
+#include "cli/options.h"
 #include "pipeline/numbers.h"
 
 static _Noreturn void fail_budgets(const char *path, const char *what,
@@ -78,37 +78,62 @@ static bool take_limit(Budget *budget, const char *path, const char *key,
 /* The option of that name, where it takes several texts; NULL: there is none. */
 static const char ***list_of(Options *options, const char *key)
 {
-    if (!strcmp(key, "shape"))
-        return &options->shape;
-    if (!strcmp(key, "dim"))
-        return &options->dim;
-    if (!strcmp(key, "const"))
-        return &options->constant;
-    if (!strcmp(key, "io"))
-        return &options->io;
-    if (!strcmp(key, "preprocess"))
-        return &options->preprocess;
-    if (!strcmp(key, "state"))
-        return &options->state;
-    if (!strcmp(key, "stream"))
-        return &options->stream;
+    const struct {
+        const char *key;
+        const char ***list;
+    } lists[] = {
+        { "shape", &options->shape },
+        { "dim", &options->dim },
+        { "const", &options->constant },
+        { "from", &options->from },
+        { "to", &options->to },
+        { "io", &options->io },
+        { "preprocess", &options->preprocess },
+        { "state", &options->state },
+        { "stream", &options->stream },
+        { "without", &options->without },
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (!strcmp(key, lists[i].key))
+            return lists[i].list;
     return NULL;
+}
+
+static bool take_arena_limit(Arena *arena, Options *options, const char *path,
+                             const char *key, const json_t *value)
+{
+    if (strcmp(key, "arena_limit"))
+        return false;
+    const long long limit = (long long)amount(path, key, value);
+    options->arena_limit = arena_copy(arena, &limit, sizeof limit);
+    return true;
+}
+
+/* As the option of that name is. */
+static void check_texts(Arena *arena, const char *key, const char *const *list)
+{
+    int count;
+    const OptionRow *row = option_rows(&count);
+    while (count && strcmp(row->name, key)) {
+        row++;
+        count--;
+    }
+    for (; count && row->check && *list; list++)
+        row->check(arena, *list);
 }
 
 static void take_key(Arena *arena, Budget *budget, const char *path,
                      const char *key, const json_t *value)
 {
     Options *options = &budget->options;
-    if (!strcmp(key, "model") || take_limit(budget, path, key, value))
+    if (!strcmp(key, "model") || take_limit(budget, path, key, value) ||
+        take_arena_limit(arena, options, path, key, value))
         return;
     const char ***list = list_of(options, key);
     if (!list)
         fail_budgets(path, "nothing is known by that name", key);
     add_texts(arena, path, key, value, list);
-    for (size_t i = 0; options->shape && options->shape[i]; i++)
-        value_shape(arena, options->shape[i]);
-    for (size_t i = 0; options->dim && options->dim[i]; i++)
-        value_dim(arena, options->dim[i]);
+    check_texts(arena, key, *list);
 }
 
 /* A path that is not absolute is counted from the folder of the list. */

@@ -54,6 +54,13 @@ def lists(t, b):
     t.ok('a list that holds', status == 0 and found['holds'] and len(by_name) == 3, text)
     t.ok('its options are used', by_name['open.onnx'].get('ram', {}).get('bytes') == 96, by_name['open.onnx'])
     t.ok('its limits are told', by_name['digits.onnx']['arena']['most'] == 65536 and by_name['digits.onnx']['weights']['most'] == 30000, by_name['digits.onnx'])
+    b.budgets({'model': 'digits.onnx', 'without': ['fuse_act'], 'arena_limit': '1M'}, {'model': 'sine.onnx', 'to': ['none']}, {'model': 'digits.onnx', 'arena_limit': 100})
+    status, text = b.run('check', '@budgets.json', '--json')
+    cut = json.loads(text)['models']
+    t.ok('a pass is left out', cut[0].get('arena', {}).get('bytes', 0) > LEAST, cut[0])
+    t.ok('a part that is none, and a limit that no plan keeps', [m['status'] for m in cut] == [0, 64, 1], text)
+    b.budgets({'model': 'digits.onnx', 'without': ['fuse_acts']})
+    t.ok('values are those of the options', b.run('check', '@budgets.json')[0] == 64 and 'fuse_act' in b.messages(), b.messages())
     b.budgets({'model': 'digits.onnx', 'max_arena': LEAST - 1}, {'model': 'sine.onnx'}, {'model': 'none.onnx'})
     status, text = b.run('check', '@budgets.json')
     t.ok('a list that does not', status == 1 and '1 of 3 models hold' in text
