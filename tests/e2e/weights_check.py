@@ -148,6 +148,8 @@ def linked(t, o, work, form):
     if not t.ok(form + ': compiles', not p.error, p.error):
         return
     t.ok(form + ': those linked into the program are whole', p.ask([('check', None)])[0][0] == OK)
+    with open(os.path.join(p.out, 'README.md')) as f:
+        t.ok(form + ': the folder says what the form is for', ('`.incbin`' in f.read()) == (form == 'incbin'))
     if form != 'incbin':
         return
     with open(os.path.join(p.out, 'src', 'm_weights.bin'), 'wb') as f:
