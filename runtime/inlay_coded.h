@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
  * Inlay runtime: weights that are coded in flash, and decoded into a window of the arena right
- * before a step takes them.
+ * before a step takes them. Bytes may be coded in pairs (inlay_pairs.h); of other constants this
+ * holds:
  *
  * Of each value of a constant the highest byte is coded, the others are stored as they are. The
  * sign of a float is its lowest bit meanwhile, so that the highest byte is the exponent. Bytes fall
@@ -17,6 +18,7 @@
 #define INLAY_CODED_H
 
 #include "inlay_fetch.h"
+#include "inlay_pairs.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,9 +38,11 @@ typedef struct inlay_coded {
     uint32_t bits;         /* of all code words */
     uint32_t first;        /* value that the first piece begins with */
     const uint32_t *begin; /* of each piece: the bit that it begins with */
-    uint8_t classes;
-    uint8_t width;  /* bytes of a value: 1, 2 or 4 */
-    uint8_t turned; /* the sign is the lowest bit */
+    uint8_t listed;        /* classes; or words of pairs */
+    uint8_t width;         /* bytes of a value: 1, 2 or 4 */
+    uint8_t
+        turned; /* the sign is the lowest bit, or one of those that are stored */
+    uint8_t low; /* bits of each byte that are stored, of pairs; else 0 */
 } inlay_coded;
 
 /* The parameters of a step that decodes. */
@@ -48,10 +52,12 @@ typedef struct inlay_decoding {
     size_t code;              /* byte of the window with room for inlay_code */
 } inlay_decoding;
 
-/* What follows from the next seven bits: the lower byte of an entry is 32 less the bits of the code
- * word, 20 to 31, the upper one what the code word as a number is short of the byte. */
-typedef struct inlay_code {
+/* The decoder's table, in the window. */
+typedef union inlay_code {
+    /* What follows from the next seven bits: the lower byte of an entry is 32 less the bits of the
+     * code word, 20 to 31, the upper one what the code word as a number is short of the byte. */
     uint16_t entry[INLAY_CODE_ENTRIES];
+    uint32_t pair[INLAY_PAIR_ENTRIES];
 } inlay_code;
 
 static inline void inlay_code_make(inlay_code *code, const unsigned char *book,
@@ -175,16 +181,15 @@ static inline void inlay_code_join32(unsigned char *to,
 }
 
 /* n values from value `first` on, the first one's code word at bit `at`. */
-static inline void inlay_decode(const inlay_coded *coded,
-                                const unsigned char *weights, uint32_t first,
-                                uint32_t at, unsigned char *to, size_t n,
-                                inlay_code *code)
+static inline void inlay_decode_classes(const inlay_coded *coded,
+                                        const unsigned char *book,
+                                        uint32_t first, uint32_t at,
+                                        unsigned char *to, size_t n,
+                                        const inlay_code *code)
 {
     const size_t lower = coded->width - 1u;
-    const unsigned char *book = weights + coded->at;
-    const unsigned char *low = book + 2u * coded->classes;
+    const unsigned char *low = book + 2u * coded->listed;
     const unsigned char *words = low + lower * coded->values;
-    inlay_code_make(code, book, coded->classes);
     if (!lower) {
         inlay_code_bytes(code, words, at, coded->bits, to, n, 1);
         return;
@@ -197,11 +202,63 @@ static inline void inlay_decode(const inlay_coded *coded,
         inlay_code_join32(to, low, n, coded->turned);
 }
 
-/* The constants of a piece. */
+/* Bytes in pairs, from bit `at` on. */
+static inline inlay_pairs inlay_coded_pairs(const inlay_coded *coded,
+                                            const unsigned char *book,
+                                            uint32_t at, inlay_code *code)
+{
+    const uint32_t groups = (coded->values + 7) / INLAY_PAIR_GROUP;
+    inlay_pairs p;
+    p.entry = code->pair;
+    p.book = book;
+    p.lower = book + INLAY_PAIR_BITS + coded->listed;
+    p.words = p.lower + (size_t)groups * coded->low;
+    p.at = at;
+    p.end = coded->bits;
+    p.listed = coded->listed;
+    p.low = coded->low;
+    p.apart = coded->turned;
+    inlay_pairs_signs(&p);
+    return p;
+}
+
+/* Makes the table of a constant. */
+static inline void inlay_decode_make(const inlay_coded *coded,
+                                     const unsigned char *weights,
+                                     inlay_code *code)
+{
+    const unsigned char *book = weights + coded->at;
+    if (coded->low) {
+        const inlay_pairs p = inlay_coded_pairs(coded, book, 0, code);
+        inlay_pairs_make(&p);
+    } else {
+        inlay_code_make(code, book, coded->listed);
+    }
+}
+
+/* n values from value `first` on with that table, the code word of the first one, or of its group,
+ * at bit `at`. */
+static inline void inlay_decode(const inlay_coded *coded,
+                                const unsigned char *weights, uint32_t first,
+                                uint32_t at, unsigned char *to, size_t n,
+                                inlay_code *code)
+{
+    const unsigned char *book = weights + coded->at;
+    if (coded->low) {
+        inlay_pairs p = inlay_coded_pairs(coded, book, at, code);
+        inlay_pairs_decode(&p, first, to, n);
+    } else {
+        inlay_decode_classes(coded, book, first, at, to, n, code);
+    }
+}
+
+/* The constants of a piece. The table of the only one stays from piece to piece. */
 static inline void inlay_decode_piece(const inlay_fetching *f,
                                       const inlay_decoding *d, int32_t piece)
 {
     const inlay_pieces *p = f->pieces;
+    const unsigned char *weights =
+        (const unsigned char *)f->base[INLAY_WEIGHTS];
     unsigned char *window =
         (unsigned char *)inlay_at(f->base, f->step, p->operands);
     inlay_code *code = (inlay_code *)(void *)(window + d->code);
@@ -214,9 +271,10 @@ static inline void inlay_decode_piece(const inlay_fetching *f,
         if (piece)
             first +=
                 (uint32_t)piece * (p->advance[one->operand] / coded->width);
-        inlay_decode(coded, (const unsigned char *)f->base[INLAY_WEIGHTS],
-                     first, coded->begin[piece], window + one->at,
-                     n / coded->width, code);
+        if (!piece || p->fetches > 1)
+            inlay_decode_make(coded, weights, code);
+        inlay_decode(coded, weights, first, coded->begin[piece],
+                     window + one->at, n / coded->width, code);
     }
 }
 

@@ -41,6 +41,9 @@ static void add_slot(Sha256 *h, const WeightSlot *w)
     if (!w->coded)
         return;
     add_number(h, w->coded->code.classes);
+    add_number(h, w->coded->pair.listed);
+    add_number(h, w->coded->pair.low);
+    add_number(h, w->coded->pair.apart);
     add_number(h, (int64_t)w->coded->bits);
 }
 

@@ -91,10 +91,10 @@ static void put_codes(Text *text, const Step *step)
         text_print(text,
                    "    { .at = %zuu, .values = %" PRIu32 "u, .bits = %" PRIu32
                    "u, .first = %" PRIu32 "u,\n"
-                   "      .begin = begin%d_%d, .classes = %u, .width = %u, "
-                   ".turned = %u },\n",
+                   "      .begin = begin%d_%d, .listed = %u, .width = %u, "
+                   ".turned = %u, .low = %u },\n",
                    coded.at, coded.values, coded.bits, coded.first, step->index,
-                   i, coded.classes, coded.width, coded.turned);
+                   i, coded.listed, coded.width, coded.turned, coded.low);
     }
     text_put(text, "};\n");
 }

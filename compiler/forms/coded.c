@@ -4,16 +4,21 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "inlay_coded.h"
 
 enum {
     CHUNK = 64 * 1024,
-    WIDEST = 4,     /* bytes of a value */
-    LEAST = 256,    /* bytes of constants that may be coded */
-    FIXED = 96,     /* bytes of code that a coded constant costs, about */
-    LEAST_PART = 32 /* it saves this part of its bytes at least */
+    WIDEST = 4,      /* bytes of a value */
+    LEAST = 256,     /* bytes of constants that may be coded */
+    FIXED = 96,      /* bytes of code that a coded constant costs, about */
+    LEAST_PART = 32, /* it saves this part of its bytes at least */
+    /* pairs may be so far from the entropy, and so many bytes */
+    PAIRED_PERCENT = 3,
+    PAIRED_MORE = 64,
+    DEAREST = 12 /* bits that an escape is as bad as */
 };
 /* Positions are bits, in 32 of them. */
 static const int64_t most_bytes = INT64_C(1) << 28;
@@ -86,30 +91,89 @@ static bool values_next(Values *values)
 
 /* ---- which constants ---- */
 
+/* How often its highest bytes come, and their pairs where it has no others. */
+typedef struct Counts {
+    uint64_t byte[CODE_BYTES];
+    PairCount pair[PAIR_WAYS];
+} Counts;
+
+static uint64_t groups_of(const Coded *coded)
+{
+    return ((uint64_t)coded->values + PAIR_GROUP - 1) / PAIR_GROUP;
+}
+
+/* Group i of the bytes that are there; zeros follow the last one. */
+static void take_group(const Values *values, size_t i,
+                       uint8_t group[PAIR_GROUP])
+{
+    const size_t left = values->n - i * PAIR_GROUP;
+    const size_t n = left < PAIR_GROUP ? left : PAIR_GROUP;
+    memset(group, 0, PAIR_GROUP);
+    memcpy(group, values->at + i * PAIR_GROUP, n);
+}
+
+static void count_values(const Values *values, Counts *counts)
+{
+    const size_t width = (size_t)values->coded->width;
+    uint8_t group[PAIR_GROUP];
+    for (size_t i = 0; i < values->n; i++)
+        counts->byte[values->at[i * width + width - 1]]++;
+    for (size_t i = 0; width == 1 && i * PAIR_GROUP < values->n; i++) {
+        take_group(values, i, group);
+        pair_count(counts->pair, group);
+    }
+}
+
 static void count_bytes(Arena *arena, File *file, const Coded *coded,
-                        uint64_t count[CODE_BYTES])
+                        Counts *counts)
 {
     const ArenaMark mark = arena_mark(arena);
-    const size_t width = (size_t)coded->width;
     Values values = values_begin(arena, file, coded);
     while (values_next(&values))
-        for (size_t i = 0; i < values.n; i++)
-            count[values.at[i * width + width - 1]]++;
+        count_values(&values, counts);
     arena_release(arena, mark);
 }
 
-/* Makes the code; does it pay? */
-static bool make_code(Coded *coded, const uint64_t count[CODE_BYTES])
+static void make_classes(Coded *coded, const Counts *counts)
 {
     const uint64_t lower =
         (uint64_t)coded->values * (uint64_t)(coded->width - 1);
-    const uint64_t book = 2 * (uint64_t)CODE_CLASSES;
-    prefix_code_make(&coded->code, count);
-    assert(2 * (uint64_t)coded->code.classes <= book);
-    coded->bits = prefix_code_bits(&coded->code, count);
+    prefix_code_make(&coded->code, counts->byte);
+    coded->bits = prefix_code_bits(&coded->code, counts->byte);
     coded->bytes = 2 * (uint64_t)coded->code.classes + lower +
                    (coded->bits + 7) / 8 + INLAY_CODE_BEHIND;
-    coded->bound = lower + prefix_code_bound(count) / 8;
+    coded->bound = lower + prefix_code_bound(counts->byte) / 8;
+}
+
+static uint64_t paired_bytes(const Coded *coded)
+{
+    return pair_code_book(&coded->pair) +
+           groups_of(coded) * (uint64_t)coded->pair.low +
+           (coded->pair.bits + 7) / 8 + INLAY_CODE_BEHIND;
+}
+
+/* Pairs take half the time: in place of classes where they are near the entropy, with as few
+ * escapes as that allows. */
+static void make_pairs(Coded *coded, const Counts *counts)
+{
+    const uint64_t most =
+        coded->bound + PAIRED_MORE + coded->bound * PAIRED_PERCENT / 100;
+    for (int dear = DEAREST; dear && !coded->paired; dear--) {
+        pair_code_make(&coded->pair, counts->pair, dear);
+        coded->paired = paired_bytes(coded) <= most;
+    }
+    if (!coded->paired)
+        return;
+    coded->bits = coded->pair.bits;
+    coded->bytes = paired_bytes(coded);
+}
+
+/* Makes the code; does it pay? */
+static bool make_code(Coded *coded, const Counts *counts)
+{
+    make_classes(coded, counts);
+    if (coded->width == 1)
+        make_pairs(coded, counts);
     return coded->bytes + FIXED + coded->plain / LEAST_PART <= coded->plain;
 }
 
@@ -120,7 +184,7 @@ static Coded *choose(Program *program, const Tensor *tensor, uint64_t at)
     Arena *arena = program->graph->arena;
     Store *store = program->graph->store;
     const int64_t bytes = tensor_bytes(tensor);
-    uint64_t count[CODE_BYTES] = { 0 };
+    Counts counts = { 0 };
     Coded *coded = NEW(arena, Coded);
     if (bytes < LEAST || bytes > most_bytes ||
         !take_type(tensor->dtype, coded) || bytes % coded->width)
@@ -129,8 +193,8 @@ static Coded *choose(Program *program, const Tensor *tensor, uint64_t at)
     coded->plain = (uint64_t)bytes;
     coded->source = at;
     recipe_write(store, tensor->value, program->uncoded, at);
-    count_bytes(&store->scratch, program->uncoded, coded, count);
-    return make_code(coded, count) ? coded : NULL;
+    count_bytes(&store->scratch, program->uncoded, coded, &counts);
+    return make_code(coded, &counts) ? coded : NULL;
 }
 
 void coded_choose(Program *program)
@@ -217,6 +281,7 @@ static void put_byte(Bits *bits, unsigned byte)
     bits->byte[bits->used++] = (uint8_t)byte;
 }
 
+/* The highest bit first. */
 static void put_word(Bits *bits, CodeWord word)
 {
     bits->held = bits->held << word.bits | word.word;
@@ -225,6 +290,18 @@ static void put_word(Bits *bits, CodeWord word)
     while (bits->n >= 8) {
         bits->n -= 8;
         put_byte(bits, bits->held >> bits->n & 255);
+    }
+}
+
+/* The lowest bit first. */
+static void put_item(Bits *bits, CodeWord item)
+{
+    bits->held |= (uint32_t)item.word << bits->n;
+    bits->n += item.bits;
+    bits->all += item.bits;
+    for (; bits->n >= 8; bits->n -= 8) {
+        put_byte(bits, bits->held & 255);
+        bits->held >>= 8;
     }
 }
 
@@ -245,6 +322,15 @@ static void put_lower(Bits *bits, Values values)
                 put_byte(bits, values.at[i * width + k]);
 }
 
+/* Notes the bit for all marks up to a value. */
+static size_t note_marks(const Bits *bits, const Marks *marks, size_t mark,
+                         int64_t value)
+{
+    for (; mark < marks->n && marks->at[mark].value <= value; mark++)
+        *marks->at[mark].bit = (uint32_t)bits->all;
+    return mark;
+}
+
 static void put_words(Bits *bits, Values values, const Marks *marks)
 {
     const size_t width = (size_t)values.coded->width;
@@ -252,12 +338,71 @@ static void put_words(Bits *bits, Values values, const Marks *marks)
     size_t mark = 0;
     while (values_next(&values))
         for (size_t i = 0; i < values.n; i++, value++) {
-            for (; mark < marks->n && marks->at[mark].value == value; mark++)
-                *marks->at[mark].bit = (uint32_t)bits->all;
+            mark = note_marks(bits, marks, mark, value);
             const uint8_t byte = values.at[i * width + width - 1];
             put_word(bits, values.coded->code.word[byte]);
         }
     assert(mark == marks->n && bits->all == values.coded->bits);
+}
+
+static void put_classes(Bits *bits, const Values *values, const Marks *marks)
+{
+    put_book(bits, &values->coded->code);
+    put_lower(bits, *values);
+    bits->all = 0;
+    put_words(bits, *values, marks);
+    put_word(bits, (CodeWord){ 0, (uint8_t)(-bits->all % 8) });
+}
+
+/* ---- pairs ---- */
+
+static void put_stored(Bits *bits, Values values)
+{
+    const PairCode *pair = &values.coded->pair;
+    uint8_t group[PAIR_GROUP];
+    uint8_t lower[PAIR_GROUP];
+    while (values_next(&values))
+        for (size_t i = 0; i * PAIR_GROUP < values.n; i++) {
+            take_group(&values, i, group);
+            pair_code_lower(pair, group, lower);
+            for (int k = 0; k < pair->low; k++)
+                put_byte(bits, lower[k]);
+        }
+}
+
+static void put_group(Bits *bits, const PairCode *pair,
+                      const uint8_t group[PAIR_GROUP])
+{
+    CodeWord item[PAIR_ITEMS];
+    const int n = pair_code_words(pair, group, item);
+    for (int i = 0; i < n; i++)
+        put_item(bits, item[i]);
+}
+
+static void put_groups(Bits *bits, Values values, const Marks *marks)
+{
+    uint8_t group[PAIR_GROUP];
+    int64_t last = PAIR_GROUP - 1;
+    size_t mark = 0;
+    while (values_next(&values))
+        for (size_t i = 0; i * PAIR_GROUP < values.n; i++) {
+            mark = note_marks(bits, marks, mark, last);
+            take_group(&values, i, group);
+            put_group(bits, &values.coded->pair, group);
+            last += PAIR_GROUP;
+        }
+    assert(mark == marks->n && bits->all == values.coded->bits);
+}
+
+static void put_pairs(Bits *bits, const Values *values, const Marks *marks)
+{
+    const PairCode *pair = &values->coded->pair;
+    for (uint64_t i = 0; i < pair_code_book(pair); i++)
+        put_byte(bits, pair->book[i]);
+    put_stored(bits, *values);
+    bits->all = 0;
+    put_groups(bits, *values, marks);
+    put_item(bits, (CodeWord){ 0, (uint8_t)(-bits->all % 8) });
 }
 
 static void put_constant(Bits *bits, Program *program, const Coded *coded)
@@ -266,13 +411,13 @@ static void put_constant(Bits *bits, Program *program, const Coded *coded)
     const ArenaMark mark = arena_mark(arena);
     const Marks marks = marks_of(arena, program, coded);
     const Values values = values_begin(arena, program->uncoded, coded);
-    bits->all = 0;
-    put_book(bits, &coded->code);
-    put_lower(bits, values);
-    put_words(bits, values, &marks);
-    put_word(bits, (CodeWord){ 0, (uint8_t)(-bits->all % 8) });
+    if (coded->paired)
+        put_pairs(bits, &values, &marks);
+    else
+        put_classes(bits, &values, &marks);
     for (int i = 0; i < INLAY_CODE_BEHIND; i++)
         put_byte(bits, 0);
+    bits->held = 0;
     arena_release(arena, mark);
 }
 

@@ -5,15 +5,19 @@
 
 #include <stdbool.h>
 
+#include "ir/pair_code.h"
 #include "ir/prefix_code.h"
 
 typedef struct Coded {
-    PrefixCode code; /* of the highest bytes */
-    int width;       /* bytes of a value: 1, 2 or 4 */
-    bool turned;     /* floats: the sign is the lowest bit */
+    bool
+        paired; /* it is coded in pairs, of bytes; else the highest bytes are */
+    PairCode pair;
+    PrefixCode code;
+    int width;   /* bytes of a value: 1, 2 or 4 */
+    bool turned; /* floats: the sign is the lowest bit */
     int64_t values;
     uint64_t plain;  /* bytes of all values, uncoded */
-    uint64_t bits;   /* of all code words */
+    uint64_t bits;   /* of all code words, cells of escapes included */
     uint64_t bytes;  /* of all that is in flash */
     uint64_t bound;  /* bytes that no code of single highest bytes goes below */
     uint64_t source; /* byte of Program.uncoded at which the values begin */

@@ -11,7 +11,7 @@
 #include "inlay_coded.h"
 
 enum {
-    ONE = 1 << 16,         /* a bit, in costs */
+    ONE = PREFIX_BIT,
     CLASS_COST = 16 * ONE, /* bits of the book */
     NAT = 94548,           /* 1 / ln 2 */
     MOST_COUNT_BITS = 40
@@ -94,16 +94,13 @@ static Circle circle_of(const uint64_t count[CODE_BYTES])
     return circle;
 }
 
-/* What a class costs that comes so often: its prefix by its share, and where that is rarer than the
- * longest prefix, what the others lose of the prefixes. */
-static uint64_t cost_of(uint64_t all, uint64_t count, int number)
+uint64_t prefix_cost(uint64_t all, uint64_t count, int most)
 {
-    const uint64_t least = all / INLAY_CODE_ENTRIES;
+    const uint64_t least = all >> most;
     const uint64_t lost = count < least ? (least - count) * NAT : 0;
-    uint64_t prefix = log2_of(all) - log2_of(count);
-    if (prefix > (uint64_t)INLAY_CODE_PREFIX * ONE)
-        prefix = (uint64_t)INLAY_CODE_PREFIX * ONE;
-    return count * (prefix + (uint64_t)number * ONE) + lost;
+    const uint64_t longest = (uint64_t)most * ONE;
+    const uint64_t bits = log2_of(all) - log2_of(count);
+    return count * (bits < longest ? bits : longest) + lost;
 }
 
 /* The cheapest way from a byte to the end. */
@@ -126,8 +123,9 @@ static Way best_way(const Circle *circle, const Way *way, int at,
         const uint64_t count = circle->before[end] - circle->before[at];
         if (!count)
             continue;
-        const uint64_t cost =
-            cost_of(all, count, number) + class_cost + way[end].cost;
+        const uint64_t cost = prefix_cost(all, count, INLAY_CODE_PREFIX) +
+                              count * (uint64_t)number * ONE + class_cost +
+                              way[end].cost;
         if (cost < best.cost)
             best = (Way){ cost, number };
     }
@@ -200,22 +198,29 @@ static void add_level(Packages *list, const Packages *leaf)
     qsort(list->at, (size_t)list->n, sizeof *list->at, by_count);
 }
 
-/* The best lengths of prefixes of at most 7 bits. */
-static void set_prefixes(CodeClass *of, const uint64_t *count, int classes)
+void prefix_lengths(const uint64_t *count, int n, int most, uint8_t *bits)
 {
-    Packages leaf = { .n = classes };
+    Packages leaf = { .n = n };
     Packages list = { .n = 0 };
-    for (int i = 0; i < classes; i++) {
+    assert(n <= CODE_CLASSES && n <= 1 << most);
+    for (int i = 0; i < n; i++) {
         leaf.at[i] = (Package){ .count = count[i] };
         leaf.at[i].times[i] = 1;
     }
-    for (int bit = 0; bit < INLAY_CODE_PREFIX; bit++)
+    for (int bit = 0; bit < most; bit++)
         add_level(&list, &leaf);
-    for (int k = 0; k < 2 * classes - 2; k++)
-        for (int i = 0; i < classes; i++)
-            of[i].prefix = (uint8_t)(of[i].prefix + list.at[k].times[i]);
-    if (classes == 1)
-        of->prefix = 1;
+    memset(bits, n == 1, (size_t)n);
+    for (int k = 0; k < 2 * n - 2; k++)
+        for (int i = 0; i < n; i++)
+            bits[i] = (uint8_t)(bits[i] + list.at[k].times[i]);
+}
+
+static void set_prefixes(CodeClass *of, const uint64_t *count, int classes)
+{
+    uint8_t bits[CODE_CLASSES];
+    prefix_lengths(count, classes, INLAY_CODE_PREFIX, bits);
+    for (int i = 0; i < classes; i++)
+        of[i].prefix = bits[i];
 }
 
 static int by_prefix(const void *a, const void *b)

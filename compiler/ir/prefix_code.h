@@ -8,7 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CODE_CLASSES = 64, CODE_BYTES = 256 };
+enum {
+    CODE_CLASSES = 64, /* code words of any code */
+    CODE_BYTES = 256,
+    PREFIX_BIT = 1 << 16 /* a bit, in costs */
+};
 
 typedef struct CodeClass {
     uint8_t first;  /* byte; the others follow, 0 after 255 */
@@ -37,5 +41,10 @@ uint64_t prefix_code_bits(const PrefixCode *code,
                           const uint64_t count[CODE_BYTES]);
 /* Bits below which no code of single bytes can go: the entropy of order 0, rounded down. */
 uint64_t prefix_code_bound(const uint64_t count[CODE_BYTES]);
+/* What words that come `count` times of `all` cost about, of at most so many bits: by their share,
+ * and where that is smaller than the longest word's, what the other words lose. */
+uint64_t prefix_cost(uint64_t all, uint64_t count, int most);
+/* The best lengths of n words, each of at most so many bits. */
+void prefix_lengths(const uint64_t *count, int n, int most, uint8_t *bits);
 
 #endif

@@ -449,9 +449,11 @@ inlay_coded fetch_coded(const Step *step, const FetchPart *part)
         .bits = (uint32_t)coded->bits,
         .first = (uint32_t)part->first,
         .begin = part->begin,
-        .classes = (uint8_t)coded->code.classes,
+        .listed =
+            (uint8_t)(coded->paired ? coded->pair.listed : coded->code.classes),
         .width = (uint8_t)coded->width,
-        .turned = coded->turned,
+        .turned = coded->paired ? coded->pair.apart : coded->turned,
+        .low = (uint8_t)(coded->paired ? coded->pair.low : 0),
     };
 }
 

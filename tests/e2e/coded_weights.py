@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import random
+import re
 import struct
 
 import host
@@ -15,7 +16,7 @@ import tap
 import trial
 from onnx import make_model, make_node, make_tensor, make_value
 
-CHANNELS, SIDE, WIDTH, RESULTS = 8, 6, 64, 24
+CHANNELS, SIDE, WIDTH, RESULTS, WIDE = 8, 6, 64, 24, 100
 # Runs m_weights.bin, then prints what the check says of it and the results as hexadecimal digits; each file that it is given.
 MAIN = r'''#include <stdio.h>
 #include <stdlib.h>
@@ -49,16 +50,32 @@ def normal(n, seed):
     return struct.pack('<%df' % n, *(of.gauss(0, 0.1) for _ in range(n)))
 
 
+def bytes_of(n, seed):
+    """As normal(): bytes that are coded in pairs."""
+    of = random.Random(seed)
+    return struct.pack('<%db' % n, *(max(-127, min(127, round(of.gauss(0, 25)))) for _ in range(n)))
+
+
+def quantized(last):
+    """A product of bytes with `last`, whose result is y: (nodes, constants)."""
+    one, none = struct.pack('<f', 0.05), b'\0'
+    constants = [make_tensor('s', 1, [], one), make_tensor('z', 3, [], none), make_tensor('w5', 3, [RESULTS, WIDE], bytes_of(RESULTS * WIDE, 6))]
+    nodes = [make_node('QuantizeLinear', [last, 's', 'z'], ['q'], 'to bytes'), make_node('QLinearMatMul', ['q', 's', 'z', 'w5', 's', 'z', 's', 'z'], ['p'], 'fourth'),
+             make_node('DequantizeLinear', ['p', 's', 'z'], ['y'], 'from bytes')]
+    return nodes, constants
+
+
 def model():
-    """A convolution, a product whose weights take several pieces, and one of float16 weights."""
+    """A convolution, a product whose weights take several pieces, one of float16 weights, and one of bytes."""
     flat = CHANNELS * SIDE * SIDE
     of = random.Random(5)
     halves = struct.pack('<%de' % (WIDTH * RESULTS), *(of.gauss(0, 0.1) for _ in range(WIDTH * RESULTS)))
     w = [make_tensor('w1', 1, [CHANNELS, CHANNELS, 3, 3], normal(CHANNELS * CHANNELS * 9, 1)), make_tensor('w2', 1, [flat, WIDTH], normal(flat * WIDTH, 2)),
          make_tensor('w3', 10, [WIDTH, RESULTS], halves)]
     nodes = [make_node('Conv', ['x', 'w1'], ['c'], 'first', pads=[1, 1, 1, 1]), make_node('Relu', ['c'], ['r'], 'relu'), make_node('Flatten', ['r'], ['f'], 'flat'),
-             make_node('MatMul', ['f', 'w2'], ['d'], 'second'), make_node('Cast', ['w3'], ['w4'], 'cast', to=1), make_node('MatMul', ['d', 'w4'], ['y'], 'third')]
-    return make_model(nodes, [make_value('x', 1, [1, CHANNELS, SIDE, SIDE])], [make_value('y', 1, [1, RESULTS])], w)
+             make_node('MatMul', ['f', 'w2'], ['d'], 'second'), make_node('Cast', ['w3'], ['w4'], 'cast', to=1), make_node('MatMul', ['d', 'w4'], ['e'], 'third')]
+    last = quantized('e')
+    return make_model(nodes + last[0], [make_value('x', 1, [1, CHANNELS, SIDE, SIDE])], [make_value('y', 1, [1, WIDE])], w + last[1])
 
 
 def written(path, data):
@@ -93,7 +110,8 @@ def check_bytes(t, o, work, path, window, flags):
     before, after = host.manifest(plain, 'm'), host.manifest(out, 'm')
     t.ok(label + 'no larger', after['arena']['size'] <= before['arena']['size'] + window, after['arena'])
     coded = [c for c in after['constants'] if c['place'] == 'coded']
-    t.ok(label + 'some are coded', len(coded) == 3 and after['weights']['size'] < before['weights']['size'] * 0.92, after['weights'])
+    t.ok(label + 'some are coded', len(coded) == 4 and after['weights']['size'] < before['weights']['size'] * 0.92, after['weights'])
+    t.ok(label + 'the bytes are in pairs', re.findall(r'\.low = ([1-9])', read(out + '/src/m.c').decode()) == ['5'])
     t.ok(label + 'near their entropy', all(c['bound'] <= c['bytes'] <= c['bound'] * 1.03 + 64 for c in coded), coded)
     status, text = host.run([o.inlay, 'prove', out + '/m.json', path])
     t.ok(label + 'the plan is proved', status == 0, text)

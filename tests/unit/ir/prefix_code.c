@@ -68,7 +68,7 @@ static void encode(Case *c)
         .values = (uint32_t)c->n,
         .bits = (uint32_t)bits,
         .begin = c->begin,
-        .classes = (uint8_t)c->code.classes,
+        .listed = (uint8_t)c->code.classes,
         .width = 1,
     };
 }
@@ -76,6 +76,7 @@ static void encode(Case *c)
 static void decode(const Case *c, size_t piece, uint8_t *to, size_t n)
 {
     inlay_code code;
+    inlay_decode_make(&c->shape, c->coded, &code);
     inlay_decode(&c->shape, c->coded, (uint32_t)(piece * PIECE),
                  c->begin[piece], to, n, &code);
 }
@@ -189,7 +190,7 @@ static void test_damaged(void **unused)
         fill(&c, 1 + next(MOST), 1 + next(80), 3, next(256));
         encode(&c);
         for (uint32_t k = 1 + next(40); k; k--)
-            c.coded[next(i % 2 ? (uint32_t)c.bytes : 2u * c.shape.classes)] =
+            c.coded[next(i % 2 ? (uint32_t)c.bytes : 2u * c.shape.listed)] =
                 (uint8_t)next(256);
         for (size_t at = 0; at < c.n; at += PIECE) {
             const size_t n = c.n - at < PIECE ? c.n - at : PIECE;
