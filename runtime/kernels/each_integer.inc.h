@@ -2,6 +2,7 @@
  * Includes the file INLAY_FAMILY once for each integer type, as each_float.inc.h does for the
  * floating ones. INLAY_WIDE is unsigned, so that sums and products wrap around; INLAY_BITS is the
  * width of the type, INLAY_SIGNED says whether it has a sign. */
+#define INLAY_SINGLE 0
 #define INLAY_T int8_t
 #define INLAY_WIDE uint32_t
 #define INLAY_BITS 8
@@ -97,3 +98,4 @@
 #undef INLAY_BITS
 #undef INLAY_SIGNED
 #undef inlay_typed
+#undef INLAY_SINGLE

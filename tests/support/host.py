@@ -11,7 +11,7 @@ import tempfile
 
 import onnx
 
-STRICT = ['-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Wdouble-promotion', '-Werror']
+STRICT = ['-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Wdouble-promotion', '-Wundef', '-Werror']
 # For C that is there to be right, not quick: half of -O1's time to compile. -O0 takes gcc four times as long, since tiles are
 # inlined at every level.
 LEVEL = '-Og'
