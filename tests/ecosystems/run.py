@@ -411,6 +411,28 @@ def zephyr_slots(c, *weights):
     judge_device(boot_zephyr(c, app, lambda text: device_said(text) == DEVICE_SAYS, downloads(c)))
 
 
+ESP_IDF = '''cmake_minimum_required(VERSION 3.16)
+set(EXTRA_COMPONENT_DIRS %s)
+include($ENV{IDF_PATH}/tools/cmake/project.cmake)
+project(use)
+'''
+
+
+def esp_idf_linux(c):
+    """The folder as a component of an application for the target that is the host itself."""
+    if not os.environ.get('IDF_PATH'):
+        raise Absent('no SDK of ESP-IDF is at hand (IDF_PATH, with idf.py on the path)')
+    need('idf.py')
+    app = os.path.join(c.work, 'app')
+    c.main(os.path.join(app, 'main', 'main.c'))
+    write(os.path.join(app, 'CMakeLists.txt'), ESP_IDF % c.folder)
+    write(os.path.join(app, 'main', 'CMakeLists.txt'), 'idf_component_register(SRCS main.c REQUIRES %s)\n'
+          'target_compile_definitions(${COMPONENT_LIB} PRIVATE main=app_main)\n' % c.name)
+    c.must('idf.py', '--preview', '-C', app, 'set-target', 'linux')
+    c.must('idf.py', '-C', app, 'build')
+    c.judge(os.path.join(app, 'build', 'use.elf'))
+
+
 def esp_idf_device(c, *weights):
     """The example for ESP-IDF, with esp_partition in memory (tests/ecosystems/esp_idf), as a program of the host."""
     need('gcc')
@@ -629,7 +651,7 @@ def metadata(c):
 
 # By what runs for the model's second name too; the others take one.
 QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata, cmsis_pack, esp_idf_device, esp_idf_device_stream]
-REST = [avr, avr_flash, avr_functions, frame_pointers, rust_cc, platformio, pico_sdk, zephyr, zephyr_device]
+REST = [avr, avr_flash, avr_functions, frame_pointers, rust_cc, platformio, pico_sdk, esp_idf_linux, zephyr, zephyr_device]
 
 
 def models_of(system):
