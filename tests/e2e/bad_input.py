@@ -5,6 +5,7 @@ that names the place, and leaves the output folder as it was.
     bad_input.py --inlay INLAY --models MODELS"""
 import argparse
 import os
+import shlex
 import stat
 import struct
 
@@ -408,7 +409,7 @@ def usage(t, o, digits):
             status, text = host.run([o.inlay] + args)
             t.ok('usage: ' + name, status == 64 and 'inlay: ' in text and listing(work) == before, 'status %d\n%s' % (status, text[:1000]))
         status, text = host.run([o.inlay, 'compile', digits, '--optimize', 'speed'])
-        t.ok('no output: the command to type next', 'help: inlay compile %s --optimize speed -o digits\n' % digits in text, text)
+        t.ok('no output: the command to type next', 'help: inlay compile %s --optimize speed -o digits\n' % shlex.quote(digits) in text, text)
         expect(t, 'check: arena over the limit', work, [o.inlay, 'check', digits, '--max-arena', '100'], {1}, [])
         expect(t, 'arena limit', work, [o.inlay, 'compile', digits, '-o', out, '--arena-limit', '100'], {1}, ['arena'])
         expect(t, 'no byte of arena', work, [o.inlay, 'compile', digits, '-o', out, '--arena-limit', '0'], {1}, ['the limit is 0', 'lower bound'])
