@@ -159,7 +159,8 @@ void compile_open(Compile *compile, const Options *options)
 
 void compile_close(Compile *compile)
 {
-    if (!compile->options->quiet) /* a compile beside another one has none */
+    const Options *options = compile->options;
+    if (!options || !options->quiet) /* a compile beside another one has none */
         progress_end();
     if (compile->out)
         output_abort(compile->out);
