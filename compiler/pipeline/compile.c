@@ -152,15 +152,15 @@ void compile_open(Compile *compile, const Options *options)
     compile->arena.beside = &compile->store.scratch;
     compile->store.scratch.beside = &compile->arena;
     compile->results.arena = &compile->arena;
-    if (!options->quiet)
+    compile->progress = !options->quiet;
+    if (compile->progress)
         progress_begin();
     json_memory_use(&compile->store.scratch);
 }
 
 void compile_close(Compile *compile)
 {
-    const Options *options = compile->options;
-    if (!options || !options->quiet) /* a compile beside another one has none */
+    if (compile->progress)
         progress_end();
     if (compile->out)
         output_abort(compile->out);

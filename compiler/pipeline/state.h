@@ -83,6 +83,7 @@ struct Compile {
     const Map *kept;
     Output *out;    /* from STAGE_WRITE on; the group's where there is one */
     Pieces results; /* for standard output, once the command has succeeded */
+    bool progress;  /* is shown: not of a compile beside another one */
     bool estimate;  /* payloads are not read to tell equal ones */
     StageClock clock;
     char model_sha256[65]; /* "": not asked for */
