@@ -12,7 +12,6 @@ import float_nets
 import host
 import onnx
 import tap
-import trial
 
 F, I8, I32 = (onnx.CODES[t] for t in ('float32', 'int8', 'int32'))
 SIZE = 24
@@ -125,15 +124,6 @@ def banks(manifest):
     return manifest['options'].get('banks', [])
 
 
-def results_of_c(model, work):
-    """And its plan is proved."""
-    compiled = model.compiled(work)
-    compiled.prove()
-    trial.build(work, [compiled], flags=trial.STRICT)
-    trial.execute(work)
-    return compiled.results()
-
-
 def refuses(model, work):
     """Is a plan of banks refused where the manifest says that they are others?"""
     path = os.path.join(work, 'out-m', 'm.json')
@@ -150,7 +140,7 @@ def check_taken(t, name, model, work):
     t.ok(name + ', its arena', banked['arena']['size'] < whole['arena']['size'] and any(banks(banked)),
          (banked['arena'], whole['arena'], banks(banked)))
     # `inlay run` has no banks.
-    t.ok(name + ', its C', results_of_c(model, work) == model.answer())
+    t.ok(name + ', its C', float_nets.results_of_c(model, work) == model.answer())
     t.ok(name + ', other banks are no proof', refuses(model, work))
     # Speed has none, and a limit that holds without them either.
     limit = '--arena-limit=%d' % whole['arena']['size']

@@ -10,7 +10,6 @@ import os
 import float_nets
 import host
 import tap
-import trial
 
 SIZE, THIN, WIDE = 24, 4, 32
 
@@ -110,15 +109,6 @@ def recomputed(manifest):
     return manifest['options'].get('recompute', 0)
 
 
-def results_of_c(model, work, limit):
-    """And its plan is proved."""
-    compiled = model.compiled(work, limit)
-    compiled.prove()
-    trial.build(work, [compiled], flags=trial.STRICT)
-    trial.execute(work)
-    return compiled.results()
-
-
 def refuses(model, work):
     """Is the plan refused where the manifest says that nothing is computed twice?"""
     path = os.path.join(work, 'out-m', 'm.json')
@@ -138,7 +128,7 @@ def check_taken(t, name, model, work):
     t.ok(name + ', not without a limit', not recomputed(plain), plain['options'])
     t.ok(name + ', its arena', recomputed(under) and under['arena']['size'] <= point['arena'], (under['arena'], under['options']))
     t.ok(name + ', its work', under['totals']['macs'] == point['macs'], (under['totals'], point))
-    t.ok(name + ', its C', results_of_c(model, work, limit) == model.answer())
+    t.ok(name + ', its C', float_nets.results_of_c(model, work, limit) == model.answer())
     t.ok(name + ', nothing twice is no proof', refuses(model, work))
     most = '--arena-limit=%d' % plain['arena']['size']
     t.ok(name + ', not where the limit holds without', not recomputed(model.analyze(most)))

@@ -51,6 +51,15 @@ def made(inlay, net, case, work):
     return trial.Trial(inlay, work)
 
 
+def results_of_c(model, work, *flags):
+    """Of the C that is compiled with these; its plan is proved."""
+    compiled = model.compiled(work, *flags)
+    compiled.prove()
+    trial.build(work, [compiled], flags=trial.STRICT)
+    trial.execute(work)
+    return compiled.results()
+
+
 def differs(got, want):
     """By more than 1e-5 of the largest value?"""
     a, b = ([v for v, in struct.iter_unpack('<f', raw)] for raw in (got[0][1], want[0][1]))
