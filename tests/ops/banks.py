@@ -4,14 +4,12 @@ smaller: the same bits from the C as without the pass, by a plan that is proved.
 whole.
 
     banks.py --inlay INLAY"""
-import argparse
 import json
 import os
 
 import float_nets
 import host
 import onnx
-import tap
 
 F, I8, I32 = (onnx.CODES[t] for t in ('float32', 'int8', 'int32'))
 SIZE = 24
@@ -154,19 +152,4 @@ def check_left(t, name, model):
     t.ok(name + ', its steps', banks(found) == [] and found['steps'] == whole['steps'])
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--inlay', required=True)
-    inlay = parser.parse_args().inlay
-    t = tap.Tap()
-    for case in TAKEN + LEFT:
-        with host.Work() as work:
-            model = float_nets.made(inlay, Net(case.__name__), case, work)
-            if case in TAKEN:
-                check_taken(t, case.__name__, model, work)
-            else:
-                check_left(t, case.__name__, model)
-    t.done()
-
-
-main()
+float_nets.judge_cases(Net, TAKEN, LEFT, check_taken, check_left)

@@ -3,13 +3,11 @@
 same bits, proved; and on the curve.
 
     recompute.py --inlay INLAY"""
-import argparse
 import json
 import os
 
 import float_nets
 import host
-import tap
 
 SIZE, THIN, WIDE = 24, 4, 32
 
@@ -140,19 +138,4 @@ def check_left(t, name, model):
     t.ok(name + ', left', not recomputed(under), under['options'])
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--inlay', required=True)
-    inlay = parser.parse_args().inlay
-    t = tap.Tap()
-    for case in TAKEN + LEFT:
-        with host.Work() as work:
-            model = float_nets.made(inlay, Net(case.__name__), case, work)
-            if case in TAKEN:
-                check_taken(t, case.__name__, model, work)
-            else:
-                check_left(t, case.__name__, model)
-    t.done()
-
-
-main()
+float_nets.judge_cases(Net, TAKEN, LEFT, check_taken, check_left)

@@ -67,6 +67,22 @@ def differs(got, want):
     return got[0][0] != want[0][0] or len(a) != len(b) or not all(abs(v - w) <= 1e-5 * most for v, w in zip(a, b))
 
 
+def judge_cases(net, taken, left, check_taken, check_left):
+    """Each case by check(tap, name, model): those taken with their folder besides. The program's arguments: --inlay INLAY."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--inlay', required=True)
+    inlay = parser.parse_args().inlay
+    t = tap.Tap()
+    for case in taken + left:
+        with host.Work() as work:
+            model = made(inlay, net(case.__name__), case, work)
+            if case in taken:
+                check_taken(t, case.__name__, model, work)
+            else:
+                check_left(t, case.__name__, model)
+    t.done()
+
+
 def judge_pass(name, net, taken, left):
     """The pass changes the steps of the cases `taken`, not those `left`, and no answer. The program's arguments: --inlay INLAY."""
     parser = argparse.ArgumentParser()
