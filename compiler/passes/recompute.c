@@ -30,7 +30,7 @@ static bool is_little(const Tensor *tensor, const Tensor *image)
 
 static bool is_summary(const Node *node, const Tensor *image)
 {
-    return node->n_out == 1 && is_little(node->out[0], image);
+    return node->n_out == 1 && node->out[0] && is_little(node->out[0], image);
 }
 
 /* The one node that reads the image and makes no summary of it; false: there is none, or there are
@@ -109,10 +109,12 @@ static bool maps_one(const Node *node)
         return false;
     if (node->op->flags & (OP_NOT_CONSTANT | OP_CONTROL))
         return false;
-    for (int i = 0; i < node->n_in; i++)
-        if (node->in[i] && !node->in[i]->value == (i > 0))
+    if (!node_in(node, 0) || node->in[0]->value)
+        return false;
+    for (int i = 1; i < node->n_in; i++)
+        if (node->in[i] && !node->in[i]->value)
             return false;
-    return node->n_in > 0 && shape_known(&node->out[0]->shape);
+    return shape_known(&node->out[0]->shape);
 }
 
 /* Few enough bytes that it may stay in the place of the image. */
@@ -182,7 +184,9 @@ void pass_recompute(Graph *graph)
     for (size_t i = 0; i < count; i++) {
         Gate gate;
         const Node *node = graph->node.at[i];
-        if (node->dead || node->n_out != 1 || !find_gate(node->out[0], &gate))
+        if (node->dead || node->n_out != 1 || !node->out[0])
+            continue;
+        if (!find_gate(node->out[0], &gate))
             continue;
         const int64_t bytes = tensor_bytes(gate.image);
         VEC_PUSH(root->arena, &root->gated, bytes);

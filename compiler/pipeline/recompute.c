@@ -44,8 +44,8 @@ typedef struct Attempt {
     Compile *compile;
     Recompile *again;
     int64_t least;
-    bool
-        curve; /* its curve is noted; else it is planned for the limit, if there is one */
+    /* its curve is noted; else it is planned for the limit, if there is one */
+    bool curve;
     Sizes sizes;         /* of the images that there are */
     int64_t arena, macs; /* -1: there is no plan */
     int64_t macs_once;   /* with nothing computed twice */
