@@ -12,16 +12,9 @@
 
 #include "inlay_coded.h"
 #include "ir/prefix_code.h"
+#include "random_bytes.h"
 
 enum { MOST = 6000, PIECE = 257 };
-
-static uint32_t state = 1;
-
-static uint32_t next(uint32_t below)
-{
-    state = state * 1664525u + 1013904223u;
-    return (uint32_t)((uint64_t)state * below >> 32);
-}
 
 /* Bytes, their code, and the coded constant in memory of exactly its size. */
 typedef struct Case {
@@ -94,16 +87,10 @@ static void check_pieces(const Case *c)
     }
 }
 
-/* Sums of some numbers: the more, the narrower around the middle. */
 static void fill(Case *c, size_t n, uint32_t width, int sums, uint32_t middle)
 {
     c->n = n;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t sum = 0;
-        for (int k = 0; k < sums; k++)
-            sum += next(width);
-        c->value[i] = (uint8_t)(middle + sum - (uint32_t)sums * width / 2);
-    }
+    fill_bytes(c->value, n, width, sums, middle);
 }
 
 static void test_random(void **unused)
