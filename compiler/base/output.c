@@ -185,6 +185,22 @@ Output *output_begin(Arena *a, const char *dir)
     return output;
 }
 
+Output *output_begin_temporary(Arena *a)
+{
+    const char *folder = io_temporary_folder();
+    return output_begin(a, arena_printf(a, "%s/inlay", folder));
+}
+
+const char *output_path(Output *output, const char *name)
+{
+    const bool beside = output->hidden_in == output->parent;
+    const char *slash = strrchr(output->dir, '/');
+    const int parent = slash ? (int)(slash + 1 - output->dir) : 0;
+    const int all = (int)strlen(output->dir);
+    return arena_printf(output->arena, "%.*s%s%s/%s", beside ? parent : all,
+                        output->dir, beside ? "" : "/", output->hidden, name);
+}
+
 const char *output_shown(Output *output, const char *name)
 {
     const size_t n = strlen(output->dir);

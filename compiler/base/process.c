@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/process.h"
 
+#include <errno.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
 #endif
@@ -42,6 +46,38 @@ bool process_path(char *to, size_t room)
     memcpy(to, link, sizeof link);
     return true;
 #endif
+}
+
+/* What a shell says of a command that it cannot run. */
+enum { NOT_RUN = 127 };
+
+static int wait_for(pid_t child)
+{
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return NOT_RUN;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : NOT_RUN;
+}
+
+int process_run(Arena *arena, const char *command, const char *const *word)
+{
+    enum { SHELL_WORDS = 4, MOST_WORDS = 16 };
+    char *all[SHELL_WORDS + MOST_WORDS + 1] = {
+        "sh", "-c", arena_printf(arena, "%s \"$@\"", command), "sh"
+    };
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    for (int i = 0; i < MOST_WORDS && word[i]; i++)
+        all[SHELL_WORDS + i] = arena_text(arena, word[i], strlen(word[i]));
+    if (posix_spawn_file_actions_init(&actions))
+        return NOT_RUN;
+    const bool made =
+        !posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO,
+                                          STDOUT_FILENO) &&
+        !posix_spawn(&child, "/bin/sh", &actions, NULL, all, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return made ? wait_for(child) : NOT_RUN;
 }
 
 /* The kernel's own high-water mark of this program's memory; 0: it has none. getrusage() would also

@@ -68,6 +68,15 @@ bool process_path(char *to, size_t room)
                                NULL) > 0;
 }
 
+/* The interpreter of commands takes off the outer quotes of its line. */
+int process_run(Arena *arena, const char *command, const char *const *word)
+{
+    const char *line = arena_printf(arena, "\"%s", command);
+    for (; *word; word++)
+        line = arena_printf(arena, "%s \"%s\"", line, *word);
+    return system(arena_printf(arena, "%s 1>&2\"", line));
+}
+
 uint64_t process_peak_resident(void)
 {
     PROCESS_MEMORY_COUNTERS counters;

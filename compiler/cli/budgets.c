@@ -158,7 +158,8 @@ static void limit_all(Budget *budget)
     const Options *options = &budget->options;
     const long long *const given[FIGURES] = {
         options->max_arena, options->max_weights, options->max_ram,
-        options->max_stack, options->max_macs,
+        options->max_stack, options->max_macs,    options->max_traffic,
+        options->max_code,
     };
     for (int i = 0; i < FIGURES; i++)
         if (given[i])

@@ -3,6 +3,8 @@
 #include "base/json_memory.h"
 #include "cli/budgets.h"
 #include "cli/options.h"
+#include "ir/traffic.h"
+#include "pipeline/code_size.h"
 #include "pipeline/limits.h"
 
 /* One model's compile, which may fail alone. */
@@ -25,7 +27,11 @@ static void measure(void *context)
         figure[i].value = limits[i].bytes;
         figure[i].unknown = limits[i].unknown;
     }
-    figure[SIZE_LIMITS].value = (uint64_t)program_macs(compile->program);
+    figure[FIGURE_MACS].value = (uint64_t)program_macs(compile->program);
+    figure[FIGURE_TRAFFIC].value = (uint64_t)program_traffic(compile->program);
+    figure[FIGURE_CODE].unknown = !compile->options->cc;
+    if (compile->options->cc)
+        figure[FIGURE_CODE].value = code_size(compile);
 }
 
 static void close_trial(void *context)
@@ -87,7 +93,8 @@ void cmd_check(Compile *compile)
     if (!any_limit(&budgets) && !options->json && !options->format)
         fail_at(STATUS_USAGE, LOC_NONE, NULL,
                 "check needs --max-arena, --max-weights, --max-ram, "
-                "--max-stack, --max-macs, --baseline or @budgets.json");
+                "--max-stack, --max-macs, --max-traffic, --max-code, "
+                "--baseline or @budgets.json");
     Verdict *verdict = NEW_ARRAY(arena, Verdict, budgets.n + 1);
     for (size_t i = 0; i < budgets.n; i++)
         verdict[i] = check_one(compile, budgets.at + i);

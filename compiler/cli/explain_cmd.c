@@ -67,6 +67,18 @@ static void put_names(Text *text, const Explained *status)
         }
 }
 
+static void put_run_list(Text *text)
+{
+    int count;
+    const ExplainedRun *run = explained_runs(&count);
+    text_put(text, "\nWhat generated code returns: `inlay explain E_SHAPE` "
+                   "says what to do.\n\n");
+    for (; count--; run++) {
+        text_print(text, "%3d %-14s ", run->number, run->name);
+        put_wrapped(text, run->what, STATUS_TEXT, WIDTH);
+    }
+}
+
 static void put_list(Text *text)
 {
     int count;
@@ -79,27 +91,81 @@ static void put_list(Text *text)
         put_wrapped(text, row->what, STATUS_TEXT, WIDTH);
         put_names(text, row);
     }
+    put_run_list(text);
 }
 
-static void put_topic(Text *text, const char *topic)
+/* Of "KWS_E_SHAPE" the model's part is left out. */
+static bool is_asked_run(const ExplainedRun *run, const char *topic)
+{
+    const size_t length = strlen(topic);
+    const size_t own = strlen(run->name);
+    return length >= own && !strcmp(topic + length - own, run->name) &&
+           (length == own || topic[length - own - 1] == '_');
+}
+
+static void put_run(Text *text, const ExplainedRun *run)
+{
+    text_print(text, "NAME_%s (%d, returned by generated code)\n%*s", run->name,
+               run->number, INDENT, "");
+    put_wrapped(text, run->what, INDENT, WIDTH);
+    text_print(text, "\n%*s", INDENT, "");
+    put_wrapped(text, run->todo, INDENT, WIDTH);
+}
+
+/* A status is followed by the names of its messages. */
+static void put_explained(Text *text, const Explained *row)
+{
+    put_row(text, row);
+    if (row->says)
+        return;
+    text_put(text, "\n");
+    put_names(text, row);
+}
+
+static int put_rows_asked(Text *text, const char *topic)
 {
     int count;
     int found = 0;
     const Explained *row = explained_rows(&count);
-    const char **names = NEW_ARRAY(text->arena, const char *, count + 1);
-    for (int i = 0; i < count; i++) {
-        names[i] = row[i].name;
-        if (!is_asked(row + i, topic))
-            continue;
-        text_put(text, found++ ? "\n" : "");
-        put_row(text, row + i);
-        if (!row[i].says) {
-            text_put(text, "\n");
-            put_names(text, row + i);
+    for (; count--; row++)
+        if (is_asked(row, topic)) {
+            text_put(text, found++ ? "\n" : "");
+            put_explained(text, row);
         }
-    }
-    if (!found)
-        fail_unknown(text->arena, "explain: nothing is known of", topic, names);
+    return found;
+}
+
+static int put_runs_asked(Text *text, const char *topic)
+{
+    int count;
+    int found = 0;
+    const ExplainedRun *run = explained_runs(&count);
+    for (; count--; run++)
+        if (is_asked_run(run, topic)) {
+            put_run(text, run);
+            found++;
+        }
+    return found;
+}
+
+static const char **all_names(Arena *arena)
+{
+    int rows, runs;
+    const Explained *row = explained_rows(&rows);
+    const ExplainedRun *run = explained_runs(&runs);
+    const char **names = NEW_ARRAY(arena, const char *, rows + runs + 1);
+    for (int i = 0; i < rows; i++)
+        names[i] = row[i].name;
+    for (int i = 0; i < runs; i++)
+        names[rows + i] = run[i].name;
+    return names;
+}
+
+static void put_topic(Text *text, const char *topic)
+{
+    if (!put_rows_asked(text, topic) && !put_runs_asked(text, topic))
+        fail_unknown(text->arena, "explain: nothing is known of", topic,
+                     all_names(text->arena));
 }
 
 /* ---- for tools, and the page ---- */
@@ -116,6 +182,26 @@ static json_t *row_json(const Explained *row)
     return object;
 }
 
+static json_t *run_json(const ExplainedRun *run)
+{
+    json_t *object = manifest_made(json_object());
+    manifest_set(object, "name", json_string(run->name));
+    manifest_set(object, "number", json_integer(run->number));
+    manifest_set(object, "what", json_string(run->what));
+    manifest_set(object, "todo", json_string(run->todo));
+    return object;
+}
+
+static json_t *runs_json(void)
+{
+    int count;
+    json_t *all = manifest_made(json_array());
+    const ExplainedRun *run = explained_runs(&count);
+    for (; count--; run++)
+        json_array_append_new(all, run_json(run));
+    return all;
+}
+
 static void print_json(Compile *compile)
 {
     int count;
@@ -128,7 +214,19 @@ static void print_json(Compile *compile)
     manifest_set(all, "schema_version", json_integer(1));
     manifest_set(all, "statuses", statuses);
     manifest_set(all, "messages", messages);
+    manifest_set(all, "runs", runs_json());
     json_print(&compile->results, all);
+}
+
+static void put_run_page(Text *text)
+{
+    int count;
+    const ExplainedRun *run = explained_runs(&count);
+    text_put(text, "\n## What generated code returns\n\n| | | | what to do "
+                   "|\n|---|---|---|---|\n");
+    for (; count--; run++)
+        text_print(text, "| %d | `NAME_%s` | %s | %s |\n", run->number,
+                   run->name, run->what, run->todo);
 }
 
 static void put_page(Text *text)
@@ -148,6 +246,7 @@ static void put_page(Text *text)
         text_print(text, "\n### %s\n\n    %s\n\nStatus %d. %s\n\n%s\n",
                    row->name, row->says, (int)row->status, row->what,
                    row->todo);
+    put_run_page(text);
 }
 
 void cmd_explain(Compile *compile)

@@ -178,8 +178,8 @@ static const Explained rows[] = {
       "smaller input, int8 instead of float32, or inputs and "
       "results that lie with the caller make it smaller." },
     { "over-limit", STATUS_LIMIT, "bytes are needed, ... are allowed",
-      "The limit of --max-arena, --max-weights, --max-ram or "
-      "--max-stack does not hold.",
+      "The limit of --max-arena, --max-weights or another --max- "
+      "option does not hold.",
       "`inlay analyze MODEL.onnx` says what takes the bytes; "
       "`--arena-limit N` looks for a plan within N bytes of arena." },
     { "regions", STATUS_LIMIT, "the plan does not fit the regions",
@@ -198,6 +198,55 @@ static const Explained rows[] = {
       "`--weights=bin`, and map the file: NAME_run_with() takes "
       "its address." },
 };
+
+static const ExplainedRun runs[] = {
+    { "E_ARG", 1, "The arena, the weights, an input or a result is NULL.",
+      "Pass all that the prototype in the header names; only inputs and "
+      "results that lie in the arena are left out." },
+    { "E_ALIGN", 2, "The arena or the weights are not aligned.",
+      "Declare the arena with NAME_ARENA_ALIGN, and place weights at "
+      "NAME_WEIGHTS_ALIGN." },
+    { "E_SHAPE", 3,
+      "A value that was read at run time asks for a shape that the plan has "
+      "no room for, or a length lies outside of its bounds.",
+      "Check that input, or compile with larger bounds (--dim N=1..64)." },
+    { "E_INDEX", 4,
+      "An index that was read at run time lies outside of its "
+      "tensor.",
+      "Check the input that holds indices: tokens beyond the vocabulary, "
+      "positions beyond the table." },
+    { "MORE", 5,
+      "No error: the run awaits the next row of its input, or its "
+      "next slice.",
+      "Call NAME_push() or NAME_step() again." },
+    { "E_CHECK", 6,
+      "A row that a step needs is not in the arena: the code was "
+      "built with -DINLAY_CHECK, which looks.",
+      "Something wrote into the arena during the run (an interrupt, another "
+      "task, a stack that grew into it). If nothing did, please report it." },
+    { "E_WEIGHTS", 7,
+      "The weights are those of another model or layout, are "
+      "cut off, or damaged.",
+      "`inlay weights info FILE` says what they are, `inlay weights pack` "
+      "makes them for code that is in the field." },
+    { "E_SIZE", 8, "The arena is smaller than NAME_ARENA_SIZE.",
+      "Make it as large as the header says." },
+    { "E_READ", 9,
+      "The weights could not be read: the function of the source "
+      "that you gave failed.",
+      "See what it returned; the run can be made again." },
+    { "E_UPDATED", 10, "The run met weights that were being replaced.",
+      "Make it again; its result is of no use." },
+    { "E_BUSY", 11, "A tensor of the weights is used by the run that goes on.",
+      "Put it later, between runs or behind the step that last reads it "
+      "(the report lists them)." },
+};
+
+const ExplainedRun *explained_runs(int *count)
+{
+    *count = (int)(sizeof runs / sizeof *runs);
+    return runs;
+}
 
 const Explained *explained_rows(int *count)
 {

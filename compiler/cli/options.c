@@ -303,6 +303,13 @@ static const OptionRow options[] = {
           "beyond"),
     BYTES("max-macs", ON(CHECK), max_macs,
           "most multiplications and additions; status 1 beyond"),
+    BYTES("max-traffic", ON(CHECK), max_traffic,
+          "most bytes that a run reads and writes; status 1 beyond"),
+    BYTES("max-code", ON(CHECK), max_code,
+          "most bytes of code, as --cc makes it; status 1 beyond"),
+    TEXT("cc", 0, ON(CHECK), cc, "COMMAND", NULL,
+         "compile the generated C with that compiler and its options: "
+         "'arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -Os'"),
     TEXT("baseline", 0, ON(CHECK), baseline, "FILE.json", NULL,
          "what check --json printed before: nothing may be more than it was"),
     CHOICE("format", ON(CHECK), format, "FORM", verdict_formats, FORMAT_TEXT,

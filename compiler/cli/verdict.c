@@ -9,12 +9,15 @@
 #include "emit/manifest.h"
 #include "emit/text.h"
 
-const char *const figure_names[FIGURES] = { "arena", "weights", "ram", "stack",
-                                            "macs" };
-static const char *const units[FIGURES] = { "bytes", "bytes", "bytes", "bytes",
-                                            "MACs" };
-const char *const figure_keys[FIGURES] = { "bytes", "bytes", "bytes", "bytes",
-                                           "count" };
+const char *const figure_names[FIGURES] = {
+    "arena", "weights", "ram", "stack", "macs", "traffic", "code",
+};
+static const char *const units[FIGURES] = {
+    "bytes", "bytes", "bytes", "bytes", "MACs", "bytes", "bytes",
+};
+const char *const figure_keys[FIGURES] = {
+    "bytes", "bytes", "bytes", "bytes", "count", "bytes", "bytes",
+};
 
 bool figure_holds(const Figure *figure)
 {
@@ -44,8 +47,10 @@ const char *verdict_complaint(Arena *arena, const Verdict *verdict, int i)
     const Figure *figure = verdict->figure + i;
     if (figure->unknown)
         return arena_printf(
-            arena, "%s: not known for this target, %" PRIu64 " %s are allowed",
-            figure_names[i], figure->most, units[i]);
+            arena, "%s: not known %s, %" PRIu64 " %s are allowed",
+            figure_names[i],
+            i == FIGURE_CODE ? "without --cc" : "for this target", figure->most,
+            units[i]);
     return arena_printf(
         arena, "%s: %" PRIu64 " %s are needed, %" PRIu64 " are allowed",
         figure_names[i], figure->value, units[i], figure->most);

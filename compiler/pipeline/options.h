@@ -61,6 +61,9 @@ typedef struct Options {
     const long long *max_ram;
     const long long *max_stack;
     const long long *max_macs; /* a number */
+    const long long *max_traffic;
+    const long long *max_code;
+    const char *cc; /* check: the user's C compiler, with its options */
     const long long *arena_limit;
     /* of weights that are streamed; NULL: they are not */
     const long long *window;

@@ -39,17 +39,12 @@ static void warn_of_form(Compile *compile)
                 program->weight_bytes, name, name);
 }
 
-void write_source(Compile *compile)
+static SourceFacts source_facts(Compile *compile)
 {
     const Options *options = compile->options;
-    const char *name = model_name(compile);
-    const WeightsForm form = weights_form(compile);
-    if (!compile->out)
-        compile->out = output_begin(&compile->arena, options->output);
-    warn_of_form(compile);
-    const SourceFacts facts = {
-        .name = name,
-        .form = form,
+    return (SourceFacts){
+        .name = model_name(compile),
+        .form = weights_form(compile),
         .model_sha256 = compile->model_sha256,
         .checks = options->checks,
         .selftest = build_files_selftest((unsigned)options->emit),
@@ -57,11 +52,29 @@ void write_source(Compile *compile)
         .updates = options->update,
         .group = compile->group,
     };
-    Program *program =
-        compile->lengths ? compile->lengths->all : compile->program;
-    emit_source(program, compile->out, &facts);
-    weights_emit(program, compile->out, name, form, !options->no_hash,
-                 compile->weights_sha256);
+}
+
+static Program *written_program(Compile *compile)
+{
+    return compile->lengths ? compile->lengths->all : compile->program;
+}
+
+void write_code(Compile *compile)
+{
+    const SourceFacts facts = source_facts(compile);
+    emit_source(written_program(compile), compile->out, &facts);
+}
+
+void write_source(Compile *compile)
+{
+    const Options *options = compile->options;
+    const SourceFacts facts = source_facts(compile);
+    if (!compile->out)
+        compile->out = output_begin(&compile->arena, options->output);
+    warn_of_form(compile);
+    write_code(compile);
+    weights_emit(written_program(compile), compile->out, facts.name, facts.form,
+                 !options->no_hash, compile->weights_sha256);
     build_files_emit(compile->program, compile->out, &facts,
                      (unsigned)options->emit);
 }

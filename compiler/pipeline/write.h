@@ -8,6 +8,8 @@
 
 /* src/: the C and the weights. */
 void write_source(Compile *compile);
+/* The C alone, to compile->out. */
+void write_code(Compile *compile);
 /* The manifest, the report, and what --csv and --html ask for. */
 void write_reports(Compile *compile);
 

@@ -6,36 +6,7 @@
 #include <inttypes.h>
 
 #include "base/size.h"
-
-static int64_t rows_of_units(const Items *all, const Touch *touch)
-{
-    const int32_t units = all->program->step.at[touch->step]->units;
-    int64_t rows = 0;
-    for (int32_t unit = 0; unit < units; unit++) {
-        const Rows each = touch_rows(all, touch, unit);
-        rows += i64_max(0, each.hi - each.lo);
-    }
-    return rows;
-}
-
-/* Bytes that the units of the step read and write through an operand, row by row. */
-static int64_t traffic_of(const Items *all, const Touch *touch)
-{
-    const Operand *operand = touch->operand;
-    const int32_t units = all->program->step.at[touch->step]->units;
-    const int64_t ways = operand->read && operand->write ? 2 : 1;
-    if (operand->scratch)
-        return i64_mul(i64_mul(ways, units), tensor_bytes(operand->tensor));
-    if (!touch->by_row)
-        return i64_mul(ways, tensor_bytes(operand->tensor));
-    if (touch->all_units)
-        return i64_mul(ways, i64_mul(operand->row_bytes, operand->rows));
-    const int64_t rows = i64_mul(ways, rows_of_units(all, touch));
-    const int64_t bytes = i64_mul(rows, operand->row_bytes);
-    if (!operand->part || !operand->pixel)
-        return bytes;
-    return bytes / operand->pixel * operand->part;
-}
+#include "ir/traffic.h"
 
 /* The counters are read and written at every entry of a list. */
 static int64_t traffic_of_counters(const Schedule *schedule)
@@ -98,7 +69,9 @@ static int64_t *traffic_of_items(const Trial *trial)
         const Touch *touch = all->touch.at + i;
         const int32_t host = all->item.at[touch->item].host;
         const int32_t item = host ? host - 1 : touch->item;
-        traffic[item] = i64_add(traffic[item], traffic_of(all, touch));
+        const Step *step = items_step(all, touch->step);
+        const int64_t bytes = operand_traffic(step, touch->operand);
+        traffic[item] = i64_add(traffic[item], bytes);
     }
     if (trial->item.n > all->item.n)
         traffic[all->item.n] = traffic_of_counters(&trial->schedule);

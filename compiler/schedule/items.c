@@ -3,6 +3,7 @@
 #include "schedule/items.h"
 
 #include "base/size.h"
+#include "ir/traffic.h"
 #include "rules/rules.h"
 
 enum { MOST_PIXELS = 1 << 22 };
@@ -347,39 +348,11 @@ Items items_find(Arena *arena, const Program *program, const PlanOptions *opt)
     return all;
 }
 
-static Rows window_rows(const RowRule *rule, int32_t unit, int32_t rows)
-{
-    const int64_t lo = (int64_t)unit * rule->stride - rule->pad;
-    const int64_t hi = lo + rule->extent;
-    return (Rows){
-        .lo = (int32_t)i64_min(i64_max(lo, 0), rows),
-        .hi = (int32_t)i64_max(i64_min(hi, rows), 0),
-    };
-}
-
-static Rows rule_rows(const Operand *operand, int32_t unit)
-{
-    const RowRule *rule = &operand->rule;
-    const Rows all = { 0, operand->rows };
-    const Rows one = { unit, unit + 1 };
-    switch (rule->kind) {
-    case ROWS_SAME:
-    case ROWS_UNIT:
-        return unit < operand->rows ? one : all;
-    case ROWS_WINDOW:
-        return window_rows(rule, unit, operand->rows);
-    case ROWS_TABLE:
-        return rule->table[unit];
-    default:
-        return all;
-    }
-}
-
 static Rows operand_rows(const Touch *touch, int32_t unit)
 {
     const Operand *operand = touch->operand;
     if (!operand->write)
-        return rule_rows(operand, unit);
+        return operand_rows_read(operand, unit);
     if (touch->all_units)
         return (Rows){ 0, operand->rows };
     return (Rows){ unit, unit + 1 };

@@ -6,6 +6,7 @@ what is malformed; the corpus within a time.
 import argparse
 import json
 import os
+import re
 import resource
 import shutil
 import xml.etree.ElementTree as tree
@@ -24,6 +25,7 @@ class Bench:
         for name in ('digits', 'sine'):
             shutil.copy(os.path.join(o.models, name, name + '.onnx'), work)
         self.write('open.onnx', make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', 1, ['T', 4])], [make_value('y', 1, ['T', 4])]))
+        self.write('odd.onnx', make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', 1, [4])], [make_value('y', 1, [4])]))
         self.write('<odd>&"name.onnx', make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', 1, [4])], [make_value('y', 1, [4])]))
 
     def write(self, name, data):
@@ -121,6 +123,47 @@ def stack(t, b):
     t.ok('--max-macs', got == 1 and 'macs: 327824 MACs are needed, 1024 are allowed' in b.messages(), text)
 
 
+def traffic(t, b):
+    """Four floats are read, four are written."""
+    for most, status in ((32, 0), (31, 1)):
+        got, text = b.run('check', 'odd.onnx', '--max-traffic', str(most))
+        t.ok('--max-traffic %d' % most, got == status and 'traffic' in text, text)
+    found = json.loads(b.run('check', 'odd.onnx', '--json')[1])
+    t.ok('the traffic in --json', found['traffic'] == {'bytes': 32}, found)
+
+
+def section_bytes(path):
+    """Bytes of the sections of an object of the host that lie in flash, by binutils."""
+    sections = re.findall(r'PROGBITS +\w+ \w+ (\w+) \w+ +(\w*)', host.run(['readelf', '-SW', path])[1])
+    return sum(int(size, 16) for size, flags in sections if 'A' in flags)
+
+
+def code(t, b):
+    """The objects of --cc as binutils see them; nothing of them stays."""
+    cc = '%s -Os' % os.environ.get('CC', 'cc')
+    b.run('compile', 'digits.onnx', '-o', 'out')
+    host.run(['sh', '-c', '%s -c out/src/digits.c -o digits.o' % cc], b.work)
+    size = section_bytes(os.path.join(b.work, 'digits.o'))
+    os.environ['TMPDIR'] = temporary = os.path.join(b.work, "a folder's name")
+    os.mkdir(temporary)
+    words = ['--cc', cc]
+    got, text = b.run('check', 'digits.onnx', '--json', *words)
+    t.ok('the code in --json', got == 0 and json.loads(text)['code'] == {'bytes': size} and size > 1000, '%s\n%s' % (size, text))
+    for most, status in ((size, 0), (size - 1, 1)):
+        got, text = b.run('check', 'digits.onnx', '--max-code', str(most), *words)
+        t.ok('--max-code %d' % most, got == status and 'code' in text, text)
+    got, text = b.run('check', 'digits.onnx', '--max-code', '1M')
+    t.ok('--max-code without --cc', got == 1 and 'not known without --cc' in b.messages(), b.messages())
+    for bad, part in (('false', 'failed'), ('true', 'makes no object'), ('./no-such-cc', 'failed'), (cc + ' -flto', 'makes no code')):
+        got, text = b.run('check', 'digits.onnx', '--max-code', '1M', '--cc', bad)
+        t.ok('--cc=%s' % bad, got == 78 and part in b.messages(), text + b.messages())
+    b.write('cc', '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done; echo none >"$2"\n')
+    os.chmod(os.path.join(b.work, 'cc'), 0o755)
+    got, text = b.run('check', 'digits.onnx', '--max-code', '1M', '--cc', './cc')
+    t.ok('an object that is none', got == 65 and 'no ELF' in b.messages(), b.messages())
+    t.ok('nothing is left', not os.listdir(temporary), os.listdir(temporary))
+
+
 def forms(t, b):
     odd = '<odd>&"name.onnx'
     b.budgets({'model': 'digits.onnx', 'max_arena': 1, 'max_macs': 1}, {'model': odd, 'max_ram': 1}, {'model': 'sine.onnx', 'max_arena': '1M'})
@@ -190,6 +233,8 @@ def main():
         b = Bench(o, work)
         lists(t, b)
         stack(t, b)
+        traffic(t, b)
+        code(t, b)
         forms(t, b)
         baselines(t, b)
         differences(t, b)

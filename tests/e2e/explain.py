@@ -2,10 +2,11 @@
 """Each row of `inlay explain` by a command line that ends so: the status is the row's, its words are in the message, and the message
 as it was printed leads to the row. docs/TROUBLESHOOTING.md is what `inlay explain --markdown` prints.
 
-    explain.py --inlay INLAY --models MODELS --page PAGE [--update]"""
+    explain.py --inlay INLAY --models MODELS --page PAGE --header templates/model.h [--update]"""
 import argparse
 import json
 import os
+import re
 import struct
 
 import host
@@ -152,6 +153,7 @@ def main():
     p.add_argument('--inlay', required=True)
     p.add_argument('--models', required=True)
     p.add_argument('--page', required=True)
+    p.add_argument('--header', required=True)
     p.add_argument('--update', action='store_true')
     o = p.parse_args()
     t = tap.Tap()
@@ -168,6 +170,13 @@ def main():
     t.ok('what is not known', 'did you mean open-dimension?' in ask(o.inlay, 'open-dimensoin') and 'status 64' in ask(o.inlay, ''), ask(o.inlay, ''))
     wide = [line for line in '\n'.join(ask(o.inlay, n) for n in names).split('\n') if len(line) > 80]
     t.ok('lines of 80 columns', not wide, wide)
+    with open(o.header) as f:
+        returned = {(m[0], int(m[1])) for m in re.findall(r'MODEL_(E_\w+|MORE) = (\d+)', f.read())}
+    runs = {(r['name'], r['number']) for r in table['runs']}
+    t.ok('what generated code returns', len(returned) > 8 and runs == returned, runs ^ returned)
+    for name, number in sorted(runs):
+        text = ask(o.inlay, 'KWS_' + name)
+        t.ok('KWS_%s' % name, text.startswith('NAME_%s (%d,' % (name, number)) and text == ask(o.inlay, name) and name in listed, text)
     page = ask(o.inlay, '--markdown')
     if o.update:
         with open(o.page, 'w') as f:

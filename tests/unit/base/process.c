@@ -46,12 +46,27 @@ static void words_are_as_they_were(void **state)
     assert_string_equal(word[1], "a\\b");
 }
 
+/* The words come as they are, whatever a shell would make of them. */
+static void commands_and_their_status(void **state)
+{
+    Arena arena = { 0 };
+    const char *const odd[] = { "a  b'\"$", NULL };
+    const char *const none[] = { NULL };
+    (void)state;
+    assert_int_equal(process_run(&arena, "exit 3;", none), 3);
+    assert_int_equal(process_run(&arena, "./no-such-command", none), 127);
+    assert_int_equal(process_run(&arena, "test \"a  b'\\\"\\$\" =", odd), 0);
+    assert_int_equal(process_run(&arena, "test 'a b' =", odd), 1);
+    arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_program_itself),
         cmocka_unit_test(the_peak_grows_with_what_is_touched),
         cmocka_unit_test(words_are_as_they_were),
+        cmocka_unit_test(commands_and_their_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
