@@ -48,6 +48,9 @@ bool process_path(char *to, size_t room)
 #endif
 }
 
+/* POSIX has no header that declares it. */
+extern char **environ;
+
 /* What a shell says of a command that it cannot run. */
 enum { NOT_RUN = 127 };
 

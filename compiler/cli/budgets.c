@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/nearest.h"
 #include "base/vec.h"
 #include "cli/manifest_file.h"
 #include "cli/options.h"
@@ -75,65 +76,98 @@ static bool take_limit(Budget *budget, const char *path, const char *key,
     return false;
 }
 
-/* The option of that name, where it takes several texts; NULL: there is none. */
-static const char ***list_of(Options *options, const char *key)
+/* Keys are options of `check`, with _ for -. */
+static bool is_key(const char *option, const char *key)
 {
-    const struct {
-        const char *key;
-        const char ***list;
-    } lists[] = {
-        { "shape", &options->shape },
-        { "dim", &options->dim },
-        { "const", &options->constant },
-        { "from", &options->from },
-        { "to", &options->to },
-        { "io", &options->io },
-        { "preprocess", &options->preprocess },
-        { "state", &options->state },
-        { "stream", &options->stream },
-        { "without", &options->without },
-    };
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (!strcmp(key, lists[i].key))
-            return lists[i].list;
-    return NULL;
+    for (; *option; option++, key++)
+        if (*key != (*option == '-' ? '_' : *option))
+            return false;
+    return !*key;
 }
 
-static bool take_arena_limit(Arena *arena, Options *options, const char *path,
-                             const char *key, const json_t *value)
-{
-    if (strcmp(key, "arena_limit"))
-        return false;
-    const long long limit = (long long)amount(path, key, value);
-    options->arena_limit = arena_copy(arena, &limit, sizeof limit);
-    return true;
-}
-
-/* As the option of that name is. */
-static void check_texts(Arena *arena, const char *key, const char *const *list)
+static const OptionRow *option_of_key(const char *key)
 {
     int count;
     const OptionRow *row = option_rows(&count);
-    while (count && strcmp(row->name, key)) {
-        row++;
-        count--;
-    }
-    for (; count && row->check && *list; list++)
+    for (; count--; row++)
+        if (option_of_entry(row) && is_key(row->name, key))
+            return row;
+    return NULL;
+}
+
+static bool is_true(const char *path, const char *key, const json_t *value)
+{
+    if (!json_is_boolean(value))
+        fail_budgets(path, "expected true or false", key);
+    return json_is_true(value);
+}
+
+/* A number is as good as its text. */
+static const char *one_text(Arena *arena, const char *path, const char *key,
+                            const json_t *value)
+{
+    if (json_is_integer(value))
+        return arena_printf(arena, "%lld",
+                            (long long)json_integer_value(value));
+    if (!json_is_string(value))
+        fail_budgets(path, "expected a text", key);
+    const char *text = json_string_value(value);
+    return arena_text(arena, text, strlen(text));
+}
+
+static int one_choice(Arena *arena, const OptionRow *row, const char *text)
+{
+    for (int i = 0; row->choice[i]; i++)
+        if (!strcmp(row->choice[i], text))
+            return row->first + i;
+    fail_unknown(arena, arena_printf(arena, "\"%s\": unknown value", row->name),
+                 text, row->choice);
+}
+
+static void check_texts(Arena *arena, const OptionRow *row,
+                        const char *const *list)
+{
+    for (; row->check && *list; list++)
         row->check(arena, *list);
+}
+
+static void take_option(Arena *arena, Options *options, const char *path,
+                        const char *key, const json_t *value)
+{
+    const OptionRow *row = option_of_key(key);
+    if (!row)
+        fail_budgets(path, "nothing is known by that name", key);
+    void *to = (char *)options + row->at;
+    const char *text[2] = { NULL };
+    long long bytes;
+    switch (row->kind) {
+    case OPTION_LIST:
+        add_texts(arena, path, key, value, to);
+        check_texts(arena, row, *(const char ***)to);
+        return;
+    case OPTION_FLAG:
+        *(int *)to = is_true(path, key, value);
+        return;
+    case OPTION_BYTES:
+        bytes = (long long)amount(path, key, value);
+        *(const long long **)to = arena_copy(arena, &bytes, sizeof bytes);
+        return;
+    case OPTION_CHOICE:
+        text[0] = one_text(arena, path, key, value);
+        *(int *)to = one_choice(arena, row, text[0]);
+        return;
+    default:
+        text[0] = one_text(arena, path, key, value);
+        check_texts(arena, row, text);
+        *(const char **)to = text[0];
+    }
 }
 
 static void take_key(Arena *arena, Budget *budget, const char *path,
                      const char *key, const json_t *value)
 {
-    Options *options = &budget->options;
-    if (!strcmp(key, "model") || take_limit(budget, path, key, value) ||
-        take_arena_limit(arena, options, path, key, value))
-        return;
-    const char ***list = list_of(options, key);
-    if (!list)
-        fail_budgets(path, "nothing is known by that name", key);
-    add_texts(arena, path, key, value, list);
-    check_texts(arena, key, *list);
+    if (strcmp(key, "model") && !take_limit(budget, path, key, value))
+        take_option(arena, &budget->options, path, key, value);
 }
 
 /* A path that is not absolute is counted from the folder of the list. */

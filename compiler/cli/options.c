@@ -416,6 +416,12 @@ bool option_shapes(const OptionRow *row)
            row->kind < OPTION_HELP;
 }
 
+bool option_of_entry(const OptionRow *row)
+{
+    return option_shapes(row) ||
+           (row->at == AT(constant) && row->kind == OPTION_LIST);
+}
+
 bool option_of_model(const OptionRow *row)
 {
     static const size_t of_model[] = { AT(name),  AT(shape),      AT(dim),

@@ -56,6 +56,8 @@ const OptionRow *option_rows(int *count);
 const OptionRule *option_rules(int *count);
 /* Does it decide what the code is, rather than how files are read or what is said of it? */
 bool option_shapes(const OptionRow *row);
+/* May it stand with a model in a list of `check`? */
+bool option_of_entry(const OptionRow *row);
 /* Is it about one model: its name, its tensors? Behind one of several models it is for that one. */
 bool option_of_model(const OptionRow *row);
 

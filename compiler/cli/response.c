@@ -79,9 +79,22 @@ static char *next_word(Source *source)
     return word;
 }
 
+static bool ends_with(const char *word, const char *ending)
+{
+    const size_t length = strlen(word);
+    const size_t own = strlen(ending);
+    return length >= own && !strcmp(word + length - own, ending);
+}
+
 static void open_file(Expansion *expansion, const char *path)
 {
     Arena *arena = expansion->arena;
+    if (ends_with(path, ".toml"))
+        fail_file(path,
+                  "python3 -c 'import json, sys, tomllib; "
+                  "print(json.dumps(tomllib.load(sys.stdin.buffer)))' "
+                  "<LIST.toml >LIST.json",
+                  "lists of models are JSON");
     if (expansion->depth == DEEPEST)
         fail_file(path, "does one of them name itself?",
                   "files of words lie too deep in each other");
@@ -99,12 +112,9 @@ static void open_file(Expansion *expansion, const char *path)
 
 static bool is_file(const Expansion *expansion, const char *word)
 {
-    static const char list[] = ".json";
-    const size_t length = strlen(word);
-    const size_t ending = sizeof list - 1;
     if (*word != '@' || !word[1] || expansion->only_operands)
         return false;
-    return length < ending || strcmp(word + length - ending, list);
+    return !ends_with(word, ".json");
 }
 
 static void add(Expansion *expansion, char *word)

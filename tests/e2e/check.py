@@ -79,6 +79,25 @@ def lists(t, b):
     t.ok('one model keeps its status', b.run('check', 'none.onnx', '--max-arena=1M')[0] == 66)
 
 
+def entries(t, b):
+    """Options of one model: each kind of them, as the same model by itself has them."""
+    for key, value, words in [('optimize', 'speed', ['--optimize=speed']), ('target', 'cortex-m4', ['--target=cortex-m4']), ('threads', 2, ['--threads=2']),
+                              ('code_weights', True, ['--code-weights']), ('code_weights', False, []),
+                              ('region', ['a:8K', 'b:64K:2'], ['--region=a:8K', '--region=b:64K:2']), ('effort', '0', ['--effort=0'])]:
+        b.budgets({'model': 'digits.onnx', key: value})
+        alone = json.loads(b.run('check', 'digits.onnx', '--json', *words)[1])
+        listed = json.loads(b.run('check', '@budgets.json', '--json')[1])
+        t.ok('%s: %s' % (key, value), alone['status'] == 0 and listed == alone, listed)
+    for key, value, status, part in [('optimize', 'sped', 64, 'did you mean speed'), ('target', 'banana', 64, 'banana'), ('slices', 1, 78, 'true or false'),
+                                     ('target', ['cortex-m4'], 78, 'expected a text'), ('json', True, 78, 'nothing is known'), ('cc', 'gcc', 78, 'nothing is known')]:
+        b.budgets({'model': 'digits.onnx', key: value})
+        got, text = b.run('check', '@budgets.json')
+        t.ok('%s: %s is refused' % (key, value), got == status and part in b.messages() and not text, b.messages())
+    b.write('list.toml', '[[models]]\nmodel = "digits.onnx"\nmax_arena = "1K"\n')
+    got, text = b.run('check', '@list.toml')
+    t.ok('TOML: how it becomes JSON', got == 64 and 'tomllib' in b.messages(), b.messages())
+
+
 def junit(text):
     suite = tree.fromstring(text)
     failed = {c.get('name') for c in suite.iter('testcase') if c.find('failure') is not None}
@@ -232,6 +251,7 @@ def main():
     with host.Work() as work:
         b = Bench(o, work)
         lists(t, b)
+        entries(t, b)
         stack(t, b)
         traffic(t, b)
         code(t, b)
