@@ -64,8 +64,10 @@ void io_count_read(uint64_t n);
  * stays. */
 typedef struct Output Output;
 Output *output_begin(Arena *arena, const char *dir);
-/* One for files that nobody keeps, in TMPDIR: it ends with output_abort(). */
+/* One in TMPDIR for files that nobody keeps: it ends with output_abort(). The path of such a file,
+ * for other programs. */
 Output *output_begin_temporary(Arena *arena);
+const char *output_temporary(Output *output, const char *name);
 /* Creates DIR/name (name may hold OUTPUT_DEEPEST folders: "examples/x/x.h"); they are made as
  * needed. Status 73. */
 enum { OUTPUT_DEEPEST = 4 };
@@ -75,8 +77,6 @@ void output_text(Output *output, const char *name, const char *text,
                  size_t length);
 /* May a file be called so? */
 bool output_takes(const char *name);
-/* Where that file lies before output_commit(): for other programs. */
-const char *output_path(Output *output, const char *name);
 /* A file that was created and closed, to be read; before output_commit(). */
 File *output_reopen(Output *output, const char *name);
 /* A file as it was written. The sum is of its first and last 64 KiB: enough to see that it was

@@ -162,7 +162,7 @@ static bool make_hidden(Output *output, int in)
     return false;
 }
 
-Output *output_begin(Arena *a, const char *dir)
+static Output *new_output(Arena *a, const char *dir)
 {
     Output *output = NEW(a, Output);
     *output = (Output){ .arena = a,
@@ -172,6 +172,12 @@ Output *output_begin(Arena *a, const char *dir)
                         .target = -1,
                         .listed = -1,
                         .hidden_in = -1 };
+    return output;
+}
+
+Output *output_begin(Arena *a, const char *dir)
+{
+    Output *output = new_output(a, dir);
     open_target(output);
     if (output->parent >= 0)
         folder_sweep(output->parent);
@@ -187,18 +193,19 @@ Output *output_begin(Arena *a, const char *dir)
 
 Output *output_begin_temporary(Arena *a)
 {
-    const char *folder = io_temporary_folder();
-    return output_begin(a, arena_printf(a, "%s/inlay", folder));
+    Output *output = new_output(a, io_temporary_folder());
+    output->parent = open_folder(AT_FDCWD, output->dir, 0);
+    if (output->parent >= 0)
+        folder_sweep(output->parent);
+    if (output->parent < 0 || !make_hidden(output, output->parent))
+        fail_begin(output, "name a folder for temporary files in TMPDIR");
+    return output;
 }
 
-const char *output_path(Output *output, const char *name)
+const char *output_temporary(Output *output, const char *name)
 {
-    const bool beside = output->hidden_in == output->parent;
-    const char *slash = strrchr(output->dir, '/');
-    const int parent = slash ? (int)(slash + 1 - output->dir) : 0;
-    const int all = (int)strlen(output->dir);
-    return arena_printf(output->arena, "%.*s%s%s/%s", beside ? parent : all,
-                        output->dir, beside ? "" : "/", output->hidden, name);
+    return arena_printf(output->arena, "%s/%s/%s", output->dir, output->hidden,
+                        name);
 }
 
 const char *output_shown(Output *output, const char *name)

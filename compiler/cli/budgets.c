@@ -131,36 +131,53 @@ static void check_texts(Arena *arena, const OptionRow *row,
         row->check(arena, *list);
 }
 
+static const char *checked_text(Arena *arena, const OptionRow *row,
+                                const char *path, const json_t *value)
+{
+    const char *const text = one_text(arena, path, row->name, value);
+    const char *const list[] = { text, NULL };
+    check_texts(arena, row, list);
+    return text;
+}
+
+static long long *one_amount(Arena *arena, const char *path, const char *key,
+                             const json_t *value)
+{
+    const long long bytes = (long long)amount(path, key, value);
+    return arena_copy(arena, &bytes, sizeof bytes);
+}
+
+/* `to`: the option's place, of the type of its kind. */
+static void set_option(Arena *arena, const OptionRow *row, void *to,
+                       const char *path, const json_t *value)
+{
+    switch (row->kind) {
+    case OPTION_LIST:
+        add_texts(arena, path, row->name, value, to);
+        check_texts(arena, row, *(const char ***)to);
+        break;
+    case OPTION_FLAG:
+        *(int *)to = is_true(path, row->name, value);
+        break;
+    case OPTION_BYTES:
+        *(const long long **)to = one_amount(arena, path, row->name, value);
+        break;
+    case OPTION_CHOICE:
+        *(int *)to =
+            one_choice(arena, row, checked_text(arena, row, path, value));
+        break;
+    default:
+        *(const char **)to = checked_text(arena, row, path, value);
+    }
+}
+
 static void take_option(Arena *arena, Options *options, const char *path,
                         const char *key, const json_t *value)
 {
     const OptionRow *row = option_of_key(key);
     if (!row)
         fail_budgets(path, "nothing is known by that name", key);
-    void *to = (char *)options + row->at;
-    const char *text[2] = { NULL };
-    long long bytes;
-    switch (row->kind) {
-    case OPTION_LIST:
-        add_texts(arena, path, key, value, to);
-        check_texts(arena, row, *(const char ***)to);
-        return;
-    case OPTION_FLAG:
-        *(int *)to = is_true(path, key, value);
-        return;
-    case OPTION_BYTES:
-        bytes = (long long)amount(path, key, value);
-        *(const long long **)to = arena_copy(arena, &bytes, sizeof bytes);
-        return;
-    case OPTION_CHOICE:
-        text[0] = one_text(arena, path, key, value);
-        *(int *)to = one_choice(arena, row, text[0]);
-        return;
-    default:
-        text[0] = one_text(arena, path, key, value);
-        check_texts(arena, row, text);
-        *(const char **)to = text[0];
-    }
+    set_option(arena, row, (char *)options + row->at, path, value);
 }
 
 static void take_key(Arena *arena, Budget *budget, const char *path,

@@ -45,7 +45,7 @@ uint64_t code_size(Compile *compile)
     compile->out = output_begin_temporary(&compile->arena);
     write_code(compile);
     for (size_t i = 0; output_written(compile->out, i, &written); i++) {
-        const char *path = output_path(compile->out, written.name);
+        const char *path = output_temporary(compile->out, written.name);
         bytes += is_source(path) ? object_bytes(compile, path) : 0;
     }
     output_abort(compile->out);

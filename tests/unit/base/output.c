@@ -110,6 +110,33 @@ static void folders_on_the_way_are_made(void **state)
     remove_scratch(path);
 }
 
+static void begin_temporary(void *context)
+{
+    Make *m = context;
+    m->out = output_begin_temporary(&m->arena);
+    output_text(m->out, "src/a.c", "int a;", 6);
+}
+
+/* Other programs find the files; nothing is left of them. */
+static void temporary_folders_go(void **state)
+{
+    (void)state;
+    char *path = scratch();
+    const int before = open_descriptors();
+    Make m = { 0 };
+    setenv("TMPDIR", ".", 1);
+    assert_int_equal(run(begin_temporary, &m), STATUS_OK);
+    assert_int_equal(access(output_temporary(m.out, "src/a.c"), R_OK), 0);
+    output_abort(m.out);
+    assert_string_equal(tree(), "");
+    setenv("TMPDIR", "no/such/folder", 1);
+    assert_int_equal(run(begin_temporary, &m), STATUS_CANNOT_CREATE);
+    unsetenv("TMPDIR");
+    arena_free(&m.arena);
+    assert_int_equal(open_descriptors(), before);
+    remove_scratch(path);
+}
+
 static void existing_folders_keep_what_is_equal(void **state)
 {
     (void)state;
@@ -1053,6 +1080,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_folders_appear_whole),
         cmocka_unit_test(folders_on_the_way_are_made),
+        cmocka_unit_test(temporary_folders_go),
         cmocka_unit_test(existing_folders_keep_what_is_equal),
         cmocka_unit_test(links_are_not_followed),
         cmocka_unit_test(failures_leave_the_folder_as_it_was),
