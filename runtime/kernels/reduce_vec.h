@@ -44,73 +44,6 @@ INLAY_INLINE void inlay_extremes(float *acc, const float *x, const int op)
     }
 }
 
-/* The same for `blocks` blocks of x, with one instruction each; 0: there is a NaN, which that would
- * lose. */
-INLAY_INLINE int inlay_extremes_of(float *acc, const float *x, int32_t blocks,
-                                   const int op)
-{
-    inlay_vf best[INLAY_LANES_VECTORS];
-    inlay_vi odd = { 0 };
-    int32_t i, v;
-    INLAY_UNROLL
-    for (v = 0; v < INLAY_LANES_VECTORS; v++)
-        best[v] = INLAY_V(load)(acc + v * INLAY_VL);
-    for (i = 0; i < blocks; i++, x += INLAY_LANES) {
-        INLAY_UNROLL
-        for (v = 0; v < INLAY_LANES_VECTORS; v++) {
-            const inlay_vf b = INLAY_V(load)(x + v * INLAY_VL);
-            const inlay_vf a = best[v];
-            best[v] = op == INLAY_REDUCE_MAX ? INLAY_V(max)(b, a)
-                                             : INLAY_V(min)(b, a);
-            odd |= b != b;
-        }
-    }
-    if (inlay_any_lane(odd))
-        return 0;
-    INLAY_UNROLL
-    for (v = 0; v < INLAY_LANES_VECTORS; v++)
-        INLAY_V(store)(acc + v * INLAY_VL, best[v]);
-    return 1;
-}
-
-/* x[0] to x[n - 1], n < INLAY_LANES, in a block; what is behind them does not count. */
-INLAY_INLINE void inlay_extremes_rest(float *block, const float *x, int32_t n,
-                                      const int op)
-{
-    const float rest = op == INLAY_REDUCE_MAX ? -INFINITY : INFINITY;
-    int32_t j;
-    INLAY_UNROLL
-    for (j = 0; j < INLAY_LANES; j += INLAY_VL) {
-        inlay_vf v = inlay_all(rest);
-        if (n > j)
-            v = inlay_take_or_v(x + j, n - j, rest);
-        INLAY_V(store)(block + j, v);
-    }
-}
-
-/* acc[j % INLAY_LANES] takes x[j], j < n. */
-INLAY_INLINE void inlay_extremes_line(float *acc, const float *x, int32_t n,
-                                      const int op)
-{
-    const int32_t whole = n / INLAY_LANES * INLAY_LANES;
-    float rest[INLAY_LANES];
-    int32_t i;
-    if (!inlay_extremes_of(acc, x, n / INLAY_LANES, op))
-        for (i = 0; i < whole; i += INLAY_LANES)
-            inlay_extremes(acc, x + i, op);
-    if (whole < n) {
-        inlay_extremes_rest(rest, x + whole, n - whole, op);
-        inlay_extremes(acc, rest, op);
-    }
-}
-
-/* b where it is beyond a, or NaN. */
-INLAY_INLINE inlay_f4 inlay_extreme4(inlay_f4 a, inlay_f4 b, const int op)
-{
-    const inlay_i4 is_beyond = op == INLAY_REDUCE_MAX ? b > a : b < a;
-    return inlay_select4(is_beyond | (b != b), b, a);
-}
-
 /* ---- sums and products ---- */
 
 /* a takes x. */
@@ -131,8 +64,6 @@ INLAY_INLINE inlay_vf inlay_reduce_take_v(inlay_vf a, inlay_vf x, const int op)
 
 INLAY_INLINE inlay_f4 inlay_reduce_join4(inlay_f4 a, inlay_f4 b, const int op)
 {
-    if (op == INLAY_REDUCE_MAX || op == INLAY_REDUCE_MIN)
-        return inlay_extreme4(a, b, op);
     return op == INLAY_REDUCE_PROD ? a * b : a + b;
 }
 
@@ -158,22 +89,54 @@ INLAY_INLINE float inlay_reduce_halves(const float *acc, const int op)
     return all[0] + all[2] + (all[1] + all[3]);
 }
 
-/* The extreme of a line of n elements. */
+/* What is beyond the other, where neither is NaN. */
+INLAY_INLINE inlay_vf inlay_beyond_v(inlay_vf a, inlay_vf b, const int op)
+{
+    return op == INLAY_REDUCE_MAX ? INLAY_V(max)(b, a) : INLAY_V(min)(b, a);
+}
+
+/* What all lanes of all accumulators come to, none of which is NaN. */
+INLAY_INLINE float inlay_extreme_of(const inlay_vf *best, const int op)
+{
+    inlay_vf all = best[0];
+    int32_t v;
+    INLAY_UNROLL
+    for (v = 1; v < INLAY_LANES_VECTORS; v++)
+        all = inlay_beyond_v(all, best[v], op);
+    return op == INLAY_REDUCE_MAX ? inlay_largest_v(all)
+                                  : -inlay_largest_v(-all);
+}
+
+/* The extreme of a line of n elements; NaN where there is one. */
 INLAY_INLINE float inlay_extreme_of_line(const float *x, int32_t n,
                                          const int op)
 {
     const float first = op == INLAY_REDUCE_MAX ? -INFINITY : INFINITY;
-    float acc[INLAY_LANES];
-    inlay_f4 all;
-    inlay_f4 half;
-    int32_t j;
-    for (j = 0; j < INLAY_LANES; j += INLAY_VL)
-        INLAY_V(store)(acc + j, inlay_all(first));
-    inlay_extremes_line(acc, x, n, op);
-    all = inlay_reduce_quarters(acc, op);
-    half = (inlay_f4){ all[2], all[3], all[2], all[3] };
-    all = inlay_extreme4(all, half, op);
-    return inlay_extreme4(all, inlay_splat4(all[1]), op)[0];
+    inlay_vf best[INLAY_LANES_VECTORS];
+    inlay_vi odd = { 0 };
+    int32_t v;
+    INLAY_UNROLL
+    for (v = 0; v < INLAY_LANES_VECTORS; v++)
+        best[v] = inlay_all(first);
+    for (; n >= INLAY_LANES; n -= INLAY_LANES, x += INLAY_LANES) {
+        INLAY_UNROLL
+        for (v = 0; v < INLAY_LANES_VECTORS; v++) {
+            const inlay_vf some = INLAY_V(load)(x + v * INLAY_VL);
+            best[v] = inlay_beyond_v(best[v], some, op);
+            odd |= some != some;
+        }
+    }
+    INLAY_UNROLL
+    for (v = 0; v < INLAY_LANES_VECTORS; v++) {
+        const int32_t left = n - v * INLAY_VL;
+        if (left > 0) {
+            const float *from = x + v * INLAY_VL;
+            const inlay_vf some = inlay_take_or_v(from, left, first);
+            best[v] = inlay_beyond_v(best[v], some, op);
+            odd |= some != some;
+        }
+    }
+    return inlay_any_lane(odd) ? NAN : inlay_extreme_of(best, op);
 }
 
 /* What a line of n elements comes to. */

@@ -43,17 +43,34 @@ static inline int inlay_typed(log_softmax)(void *const *base,
     return inlay_softmax(base, s, r0, r1, &ways);
 }
 
+/* The place of a line's first maximum. A first number that is NaN stays, others are passed over. */
+static inline int32_t inlay_typed(hardmax_place)(const INLAY_T *x, int32_t n,
+                                                 ptrdiff_t step)
+{
+    int32_t at = 0;
+    int32_t i;
+#if INLAY_SINGLE && INLAY_VL > 1
+    if (step == 1 && x[0] == x[0])
+        return inlay_line_place_v(x, n, inlay_line_max_v(x, n));
+#endif
+    for (i = 1; i < n; i++)
+        at = x[i * step] > x[at * step] ? i : at;
+    return at;
+}
+
 static inline void inlay_typed(hardmax_line)(void *to, const void *from,
                                              int32_t n, ptrdiff_t step)
 {
     INLAY_T *y = (INLAY_T *)to;
-    const INLAY_T *x = (const INLAY_T *)from;
-    int32_t at = 0;
+    const int32_t at =
+        inlay_typed(hardmax_place)((const INLAY_T *)from, n, step);
     int32_t i;
-    for (i = 1; i < n; i++)
-        at = x[i * step] > x[at * step] ? i : at;
-    for (i = 0; i < n; i++)
-        y[i * step] = (INLAY_T)(i == at);
+    if (step == 1)
+        memset(y, 0, (size_t)n * sizeof *y);
+    else
+        for (i = 0; i < n; i++)
+            y[i * step] = 0;
+    y[at * step] = 1;
 }
 
 static inline int inlay_typed(hardmax)(void *const *base, const inlay_step *s,

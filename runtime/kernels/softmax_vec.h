@@ -48,6 +48,18 @@ static inline float inlay_line_max_v(const float *x, int32_t n)
     return inlay_largest_v(inlay_line_most_v(x, n, i, most));
 }
 
+/* The place of the first of n elements that is `most`; n: none is. */
+static inline int32_t inlay_line_place_v(const float *x, int32_t n, float most)
+{
+    const inlay_vf all = inlay_all(most);
+    int32_t i = 0;
+    while (n - i >= INLAY_VL && !inlay_any_lane(INLAY_V(load)(x + i) == all))
+        i += INLAY_VL;
+    while (i < n && x[i] != most)
+        i++;
+    return i;
+}
+
 /* The sum of y = e^(x - most) of n adjacent elements; y: NULL, or x. */
 static inline float inlay_line_exp_v(float *y, const float *x, int32_t n,
                                      float most)

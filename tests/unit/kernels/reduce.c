@@ -308,6 +308,32 @@ static void masked_lines(void **state)
         }
 }
 
+/* One at the first maximum, zeros elsewhere, in lines of any length. A NaN is a line's maximum where
+ * it is the first number, and nowhere else. */
+static void hard_maxima(void **state)
+{
+    (void)state;
+    enum { MOST = 140 };
+    const float some[] = { -INFINITY, -1.0f, -0.0f, 0.0f, 2.0f, NAN };
+    float x[MOST], y[MOST];
+    for (int round = 0; round < 4 * MOST; round++) {
+        const int inner = 1 + round % 2;
+        const int n = 1 + (int)rnd(MOST / 2);
+        const inlay_softmax_params p = { 1, n, inner, 0 };
+        const uint32_t kinds = 1 + rnd(6);
+        for (int i = 0; i < n * inner; i++)
+            x[i] = some[rnd(kinds)];
+        RUN(inlay_hardmax_f32, &p, y, x);
+        for (int k = 0; k < inner; k++) {
+            int at = k;
+            for (int i = k; i < n * inner; i += inner)
+                at = x[i] > x[at] ? i : at;
+            for (int i = k; i < n * inner; i += inner)
+                assert_true(y[i] == (i == at ? 1.0f : 0.0f));
+        }
+    }
+}
+
 /* InstanceNormalization in both layouts: the same numbers. */
 static void norms(void **state)
 {
@@ -440,6 +466,7 @@ int main(void)
         cmocka_unit_test(empty_and_arg),
         cmocka_unit_test(softmaxes),
         cmocka_unit_test(masked_lines),
+        cmocka_unit_test(hard_maxima),
         cmocka_unit_test(norms),
         cmocka_unit_test(lines),
         cmocka_unit_test(lines_together),
