@@ -168,6 +168,46 @@ static int64_t letters_of(const char *descr)
     return end && *end == '\'' ? length : -1;
 }
 
+/* Values whose first index goes fastest, so that the last one does. */
+static void copy_turned(unsigned char *to, const char *from, const Shape *shape,
+                        size_t bytes)
+{
+    int64_t stride[MAX_RANK + 1] = { 1 };
+    int64_t index[MAX_RANK] = { 0 };
+    int64_t at = 0;
+    if (has_no_values(shape))
+        return;
+    const int64_t count = shape_count(shape);
+    for (int i = 0; i < shape->rank; i++)
+        stride[i + 1] = stride[i] * shape->dim[i];
+    for (int64_t k = 0; k < count; k++) {
+        memcpy(to + (size_t)k * bytes, from + (size_t)at * bytes, bytes);
+        for (int i = shape->rank - 1; i >= 0; i--) {
+            at += stride[i];
+            if (++index[i] < shape->dim[i])
+                break;
+            at -= stride[i + 1];
+            index[i] = 0;
+        }
+    }
+}
+
+static FileValues number_values(Arena *arena, const char *path,
+                                const FileValues *kind, const char *from,
+                                uint64_t left, bool turned)
+{
+    FileValues values = *kind;
+    const size_t width = (size_t)dtype_bits(values.dtype) / 8;
+    if (bytes_of(path, &values, left) != left)
+        value_fail(path, "holds other values than its shape says");
+    values.at = arena_alloc(arena, (size_t)left + 1); /* aligned */
+    if (turned)
+        copy_turned(values.at, from, &values.shape, width);
+    else
+        memcpy(values.at, from, (size_t)left);
+    return values;
+}
+
 FileValues npy_values(Arena *arena, Store *store, const char *path,
                       const char *all, uint64_t size)
 {
@@ -176,19 +216,16 @@ FileValues npy_values(Arena *arena, Store *store, const char *path,
     const char *descr = find_key(path, header.text, "'descr'");
     const char *at = find_key(path, header.text, "'shape'");
     const uint64_t left = size - header.end;
+    const char *from = all + header.end;
     const int64_t letters = letters_of(descr);
     const Shape shape = shape_read(path, at);
-    if (strncmp(order, "False", 5))
+    const bool turned = strncmp(order, "False", 5) != 0;
+    if (letters >= 0 && turned)
         value_fail(path, "is in Fortran's order: save numpy.ascontiguousarray");
     if (letters >= 0)
-        return text_values(arena, store, path, &shape, all + header.end, left,
-                           letters);
-    FileValues values = { .dtype = type_of(path, descr), .shape = shape };
-    if (bytes_of(path, &values, left) != left)
-        value_fail(path, "holds other values than its shape says");
-    values.at = arena_alloc(arena, (size_t)left + 1); /* aligned */
-    memcpy(values.at, all + header.end, (size_t)left);
-    return values;
+        return text_values(arena, store, path, &shape, from, left, letters);
+    const FileValues kind = { .dtype = type_of(path, descr), .shape = shape };
+    return number_values(arena, path, &kind, from, left, turned);
 }
 
 FileValues npy_read(const ValueFile *from)

@@ -57,10 +57,10 @@ def npz(members, packed=True):
     return to.getvalue()
 
 
-def texts(dims, words):
+def texts(dims, words, order='False'):
     """A .npy of words."""
     longest = max(map(len, words)) or 1
-    head = "{'descr': '<U%d', 'fortran_order': False, 'shape': (%s), }" % (longest, ''.join('%d,' % d for d in dims))
+    head = "{'descr': '<U%d', 'fortran_order': %s, 'shape': (%s), }" % (longest, order, ''.join('%d,' % d for d in dims))
     head += ' ' * (-(11 + len(head)) % 64) + '\n'
     return b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode() + b''.join(w.encode('utf-32-le').ljust(4 * longest, b'\0') for w in words)
 
@@ -99,6 +99,8 @@ GOOD = [
     ('wav for floats', 'float32', [3], 'a.wav', wav([-32768, 0, 16384]), [-1, 0, 0.5]),
     ('wav for integers', 'int16', [3], 'a.wav', wav([-32768, 0, 16384]), [-32768, 0, 16384]),
     ('wav of floats', 'float32', [2], 'a.wav', wav([0.25, -1], 32), [0.25, -1]),
+    ("npy in Fortran's order", 'int16', [2, 3, 2], 'a.npy', npy('int16', [2, 3, 2], [1, 7, 3, 9, 5, 11, 2, 8, 4, 10, 6, 12], 'True'), list(range(1, 13))),
+    ("npy of a line in Fortran's order", 'float32', [3], 'a.npy', npy('float32', [3], [1, 2, 3], 'True'), [1, 2, 3]),
     ('pgm', 'uint8', [1, 1, 2, 3], 'a.pgm', b'P5\n# made\n3 2\n255\n\0\1\2\3\4\5', [0, 1, 2, 3, 4, 5]),
     ('pgm for floats', 'float32', [1, 1, 1, 2], 'a.pgm', b'P5 2 1 255\n\0\xff', [0, 1]),
     ('ppm, channels first', 'uint8', [1, 3, 1, 2], 'a.ppm', b'P6 2 1 255\n\1\2\3\4\5\6', [1, 4, 2, 5, 3, 6]),
@@ -124,7 +126,7 @@ BAD = [
     ('floats for integers', 'int64', [1], 'a.npy', npy('float32', [1], [1]), 'holds float32'),
     ('a number that is too large', 'int16', [1], 'a.npy', npy('int64', [1], [70000]), 'int16 has not'),
     ('a fraction for integers', 'int64', [1], 'a.csv', '1.5', 'int64 has not'),
-    ("Fortran's order", 'float32', [1], 'a.npy', npy('float32', [1], [1], 'True'), "Fortran's order"),
+    ("words in Fortran's order", 'int64', [2], 'a.npy', texts([2], ['a', 'b'], 'True'), "Fortran's order"),
     ('no numbers', 'float32', [2], 'a.csv', '1,x', 'no number'),
     ('a large shape', 'float32', [2], 'a.npy', npy('float32', [10**11, 10**11, 10**11], [1]), 'fewer values'),
     ('a short picture', 'uint8', [1, 1, 2, 3], 'a.pgm', b'P5 3 2 255\n\0\1', 'cut off'),

@@ -308,8 +308,8 @@ static void masked_lines(void **state)
         }
 }
 
-/* One at the first maximum, zeros elsewhere, in lines of any length. A NaN is a line's maximum where
- * it is the first number, and nowhere else. */
+/* One at the first maximum, zeros elsewhere, in lines of any length. A NaN is a line's maximum
+ * where it is the first number, and nowhere else. */
 static void hard_maxima(void **state)
 {
     (void)state;
