@@ -1,40 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/traffic.h"
 
-#include "base/size.h"
-
-/* ---- rows ---- */
-
-static Rows window_rows(const RowRule *rule, int32_t unit, int32_t rows)
-{
-    const int64_t lo = (int64_t)unit * rule->stride - rule->pad;
-    const int64_t hi = lo + rule->extent;
-    return (Rows){
-        .lo = (int32_t)i64_min(i64_max(lo, 0), rows),
-        .hi = (int32_t)i64_max(i64_min(hi, rows), 0),
-    };
-}
-
-Rows operand_rows_read(const Operand *operand, int32_t unit)
-{
-    const RowRule *rule = &operand->rule;
-    const Rows all = { 0, operand->rows };
-    const Rows one = { unit, unit + 1 };
-    switch (rule->kind) {
-    case ROWS_SAME:
-    case ROWS_UNIT:
-        return unit < operand->rows ? one : all;
-    case ROWS_WINDOW:
-        return window_rows(rule, unit, operand->rows);
-    case ROWS_TABLE:
-        return rule->table[unit];
-    default:
-        return all;
-    }
-}
-
-/* ---- bytes ---- */
-
 static int64_t rows_read(const Step *step, const Operand *operand)
 {
     int64_t rows = 0;
