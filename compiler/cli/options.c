@@ -111,7 +111,7 @@ static const Command commands[] = {
     [EXPLAIN] = {
         .name = "explain",
         .operand = "[STATUS|MESSAGE]",
-        .what = "what an exit status or a message means, and what to do",
+        .what = "what an exit status, a message or a code of a run means",
         .run = cmd_explain,
     },
     [HELP] = {
