@@ -101,6 +101,13 @@ static bool holds_blob(const Flash *flash, uint32_t at, const Blobs *blobs)
     return false;
 }
 
+/* What was refused need not be there: where a slot is one sector, its erasing may have been cut off
+ * before it was refused once more. */
+static bool needs_blob(const Trailer *trailer)
+{
+    return trailer->last != NONE && trailer->last != REFUSED;
+}
+
 static const char *slot_fault(const Trailer *trailer, bool active, bool trial)
 {
     if (trailer->unsure)
@@ -127,7 +134,7 @@ const char *trailers_fault(const Flash *flash, const inlay_slots *slots,
             return trailer.fault;
         if (fault)
             return fault;
-        if (trailer.last != NONE && !holds_blob(flash, at, blobs))
+        if (needs_blob(&trailer) && !holds_blob(flash, at, blobs))
             return "a log with records behind a blob that is not whole";
     }
     return NULL;
