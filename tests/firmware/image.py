@@ -40,9 +40,10 @@ def structure(kind, ios, name, slots):
     return 'static const %s_%sputs case_%s = { %s };\n' % (name, kind, kind, fields or '0')
 
 
-# Weights that the code cannot point to: a flash behind a function that hands out at most a page at a time.
+# Weights that the code cannot point to: a flash behind a function that hands out at most a page at a time, in memory or a file.
 STREAM = '''#include <string.h>
-extern const unsigned char case_blob[];
+#include "semihosting.h"
+%(flash)s
 static int case_read(void *context, size_t at, size_t n, void *to)
 {
     enum { PAGE = 256 };
@@ -51,7 +52,8 @@ static int case_read(void *context, size_t at, size_t n, void *to)
     for (done = 0; done < n; done += k) {
         k = PAGE - (at + done) %% PAGE;
         k = k < n - done ? k : n - done;
-        memcpy((unsigned char *)to + done, case_blob + at + done, k);
+        if (!case_page((unsigned char *)to + done, at + done, k))
+            return 1;
     }
     return 0;
 }
@@ -64,22 +66,40 @@ static inline int case_run(void *arena, const %(name)s_inputs *in, const %(name)
 '''
 
 
-def put_run(work, name, man, out, text, data):
+IN_MEMORY = '''extern const unsigned char case_blob[];
+static int case_page(void *to, size_t at, size_t n)
+{
+    memcpy(to, case_blob + at, n);
+    return 1;
+}
+'''
+IN_FILE = '''static int case_page(void *to, size_t at, size_t n)
+{
+    static uintptr_t file;
+    if (!file)
+        file = semi_open("case.blob", 9);
+    return semi_read(file, at, to, n);
+}
+'''
+
+
+def put_run(work, name, man, out, text, data, in_file):
     """How a run is called."""
     if man['weights'].get('form') != 'stream' or not man['weights']['size']:
         text.append('#define case_run %s_run\n' % name)
         return
     shutil.copy(os.path.join(out, name + '.blob'), os.path.join(work, 'case.blob'))
-    text.append(STREAM % {'name': name})
-    data.append('.balign 16\n.global case_blob\ncase_blob:\n.incbin "case.blob"\n')
+    text.append(STREAM % {'name': name, 'flash': IN_FILE if in_file else IN_MEMORY})
+    if not in_file:
+        data.append('.balign 16\n.global case_blob\ncase_blob:\n.incbin "case.blob"\n')
 
 
-def write_case(work, name, man, inputs, out=None):
-    """case.h, and case.S with the bytes of the inputs; `out` is needed where weights are streamed."""
+def write_case(work, name, man, inputs, out=None, in_file=False):
+    """case.h, and case.S with the bytes of the inputs; `out` is needed where weights are streamed, from a file of the host on wish."""
     text, data = ['#include "%s.h"\n' % name], ['.section .rodata\n']
     for macro in ('ARENA_SIZE', 'ARENA_ALIGN'):
         text.append('#define CASE_%s %s_%s\n' % (macro, name.upper(), macro))
-    put_run(work, name, man, out, text, data)
+    put_run(work, name, man, out, text, data, in_file)
     for i, (io, tensor) in enumerate(zip(man['inputs'], inputs)):
         with open(os.path.join(work, 'in%d.bin' % i), 'wb') as f:
             f.write(tensor.raw)

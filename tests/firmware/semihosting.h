@@ -12,10 +12,13 @@ enum {
     SEMI_CLOSE = 0x02,
     SEMI_WRITE0 = 0x04,
     SEMI_WRITE = 0x05,
+    SEMI_READ = 0x06,
+    SEMI_SEEK = 0x0A,
     SEMI_EXIT_EXTENDED = 0x20
 };
 
-enum { SEMI_WRITE_BINARY = 5 }; /* how a file is opened: "wb" */
+/* How a file is opened: "rb" and "wb". */
+enum { SEMI_READ_BINARY = 1, SEMI_WRITE_BINARY = 5 };
 
 #if defined __arm__
 static inline uintptr_t semi_call(uintptr_t operation, const void *block)
@@ -56,6 +59,22 @@ static inline void semi_exit(uint32_t status)
     semi_call(SEMI_EXIT_EXTENDED, block);
     for (;;) {
     }
+}
+
+/* A file in the folder of the emulator, to be read; (uintptr_t)-1: there is none. */
+static inline uintptr_t semi_open(const char *path, size_t path_length)
+{
+    const uintptr_t name[3] = { (uintptr_t)path, SEMI_READ_BINARY,
+                                path_length };
+    return semi_call(SEMI_OPEN, name);
+}
+
+/* Reads n bytes of a file at byte `at`; returns 0 if that did not work. */
+static inline int semi_read(uintptr_t file, size_t at, void *to, size_t n)
+{
+    const uintptr_t place[2] = { file, at };
+    const uintptr_t content[3] = { file, (uintptr_t)to, n };
+    return !semi_call(SEMI_SEEK, place) && !semi_call(SEMI_READ, content);
 }
 
 /* Writes a file in the folder of the emulator; returns 0 if that did not work. */
