@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD
  * Start-up without any library, the part that all cores share: .data, .bss, main(). A fault ends
- * the run with status 97. */
+ * the run with status 97, unless the program has a fault() of its own. */
 #include "board.h"
 #include "semihosting.h"
 
@@ -15,7 +15,7 @@ void start(void)
     semi_exit((uint32_t)main());
 }
 
-__attribute__((aligned(4))) void fault(void)
+__attribute__((weak, aligned(4))) void fault(void)
 {
     semi_text("fault\n");
     semi_exit(97);
