@@ -27,7 +27,7 @@ PLACES = {'simple': 1, 'order': 2, 'overlap': 3, 'stream': 4}     # of PlanLevel
 # Work that is not worth waiting for, and is no fault: bytes of one run, multiplications.
 MOST_BYTES, MOST_MACS = 4 << 20, 20000000
 GROUP = 40
-OPTIONS = {'ASAN_OPTIONS': 'detect_leaks=0:allocator_may_return_null=1:handle_abort=1:hard_rss_limit_mb=3000', 'UBSAN_OPTIONS': 'print_stacktrace=1'}
+OPTIONS = {'ASAN_OPTIONS': 'detect_leaks=0:allocator_may_return_null=1:handle_abort=1:handle_sigill=1:hard_rss_limit_mb=3000', 'UBSAN_OPTIONS': 'print_stacktrace=1'}
 BAD_STATUS = {70: 'the compiler calls it its own fault (70)'}
 
 
