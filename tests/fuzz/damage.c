@@ -100,7 +100,10 @@ static int flips(Trial *t, size_t places, unsigned seed)
 int main(int argc, char **argv)
 {
     static Trial t;
-    char folder[] = "inlay-damage-XXXXXX";
+    char folder[200];
+    const char *place = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/inlay-damage-XXXXXX",
+             place ? place : ".");
     FILE *f = argc > 1 ? fopen(argv[1], "rb") : NULL;
     struct stat st;
     if (!f || fstat(fileno(f), &st) || !mkdtemp(folder))

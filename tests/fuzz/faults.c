@@ -147,8 +147,8 @@ typedef struct Outcome {
     char message[MOST_TEXT];
 } Outcome;
 
-static char folder[] = "inlay-faults-XXXXXX";
-static char out[40], made[40], manifest[60], csv[60];
+static char folder[200];
+static char out[220], made[220], manifest[240], csv[240];
 static int printed_fd, message_fd;
 static FILE *messages, *report;
 static uint64_t digest;
@@ -476,6 +476,9 @@ static void redirect(void)
 
 int main(int argc, char **argv)
 {
+    const char *place = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/inlay-faults-XXXXXX",
+             place ? place : ".");
     if (argc < 2 || !mkdtemp(folder))
         return STATUS_USAGE;
     snprintf(out, sizeof out, "%s/out", folder);
