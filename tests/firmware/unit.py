@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of kernels on emulated bare cores: the forms for a core's own instructions against plain sums.
 
-    unit.py [--cores m4,m55] [--rounds N] FILE...
+    unit.py [--cores m4,m55] [--rounds N] [--apart] FILE...
 
-Each FILE of tests/unit/kernels is compiled for each core, with every set of flags that chooses a form of the core's;
+Each FILE of tests/unit/kernels is compiled for each core, with every set of flags that chooses a form of the core's, and once
+more small, where undefined behaviour is a trap; --apart: small without traps, and traps at -O2.
 --rounds: random cases of each test."""
 import argparse
 import os
@@ -19,8 +20,16 @@ ROOT = os.path.join(HERE, '..', '..')
 UNIT = os.path.join(HERE, 'unit')
 # Undefined behaviour ends the program: a trap needs no library.
 TRAPS = ['-fsanitize=undefined', '-fno-sanitize=null,object-size', '-fsanitize-undefined-trap-on-error']
-CORES = {'m0': [[]], 'm3': [[]], 'm4': [[], TRAPS, ['-Os']], 'rv32imac': [[]],
-         'm55': [[], TRAPS, ['-Os'], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
+SMALL, APART = [['-Os'] + TRAPS], [['-Os'], TRAPS]
+FORMS = {'m0': [[]], 'm3': [[]], 'm4': [[]], 'rv32imac': [[]],
+         'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
+OF_THEIR_OWN = ('m4', 'm55')     # cores with instructions for which kernels have forms
+
+
+def forms(core, apart):
+    """Lists of flags."""
+    more = APART if apart else SMALL
+    return FORMS[core] + (more if core in OF_THEIR_OWN else [])
 
 
 def build(core, work, source, flags, rounds):
@@ -37,18 +46,19 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--cores', default='')
     p.add_argument('--rounds', type=int, default=40)
+    p.add_argument('--apart', action='store_true')
     p.add_argument('files', nargs='+')
     o = p.parse_args()
     t = tap.Tap()
     wanted = [name for name in o.cores.split(',') if name]
     for core in cores.CORES:
-        if core.name not in CORES or wanted and core.name not in wanted:
+        if core.name not in FORMS or wanted and core.name not in wanted:
             continue
         if cores.missing(core):
             t.skip(core.name, cores.missing(core) + ' is not installed')
             continue
         for source in o.files:
-            for flags in CORES[core.name]:
+            for flags in forms(core.name, o.apart):
                 label = ' '.join([core.name, os.path.basename(source)] + flags)
                 with host.Work() as work:
                     try:

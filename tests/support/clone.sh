@@ -37,6 +37,8 @@ else
     echo "clang's sanitizers are not here: gcc builds the clone"
 fi
 export CC
+# Seconds of each fuzzer.
+export INLAY_FUZZ_SECONDS="${INLAY_FUZZ_SECONDS:-10}"
 show()
 {
     "$@" >"$clone/log" 2>&1 || { tail -n 60 "$clone/log"; return 1; }

@@ -8,6 +8,10 @@
 #include "kernels/qsoftmax.h"
 #include "kernels/qstep.h"
 
+#ifndef ROUNDS
+#define ROUNDS 200
+#endif
+
 enum { UNTOUCHED = 0xa5, MOST_OPERANDS = 7 };
 
 static uint8_t *rnd_bytes(size_t n)
@@ -118,7 +122,7 @@ static void check_floats(const inlay_flat_params *p, uint8_t *x,
 static void tables(void **state)
 {
     (void)state;
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < ROUNDS / 2; round++) {
         const int32_t pixel = 1 + (int32_t)rnd(9);
         const int32_t gap = (int32_t)rnd(3);
         const int32_t pixels = 1 + (int32_t)rnd(7);
@@ -190,7 +194,7 @@ static void check_pair(inlay_kernel *kernel, double (*formula)(double, double))
 static void pairs(void **state)
 {
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         check_pair(inlay_qadd, sum_of);
         check_pair(inlay_qmul, product_of);
         check_pair(inlay_qdiv, quotient_of);
@@ -259,7 +263,7 @@ static void by_integers(void **state)
 static void slopes(void **state)
 {
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         inlay_qstep q = random_numbers();
         const int32_t n = 1 + (int32_t)rnd(100);
         const bool one = rnd(3) == 0;
@@ -322,7 +326,7 @@ static inlay_pool_params random_pool(void)
 static void pools(void **state)
 {
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         inlay_qstep q = random_numbers();
         const inlay_pool_params p = random_pool();
         const int32_t row_y = p.ow * p.channels;
@@ -354,7 +358,7 @@ static void pools(void **state)
 static void sums(void **state)
 {
     (void)state;
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < ROUNDS / 2; round++) {
         enum { IMAGES = 2 };
         inlay_qstep q = random_numbers();
         inlay_globalpool_params p = { .rows = 1 + (int32_t)rnd(6) };
@@ -417,7 +421,7 @@ static void check_table(const inlay_softmax_params *p, inlay_qstep *q,
 static void softmaxes(void **state)
 {
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         inlay_qstep q = random_numbers();
         inlay_softmax_params p = { .outer = 1 + (int32_t)rnd(3) };
         p.n = 1 + (int32_t)rnd(60);
@@ -462,7 +466,7 @@ static double normal(const inlay_qnorm_params *p, const inlay_qstep *q,
 static void norms(void **state)
 {
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         inlay_qstep q = random_numbers();
         const inlay_qnorm_params p = { .outer = 1 + (int32_t)rnd(3),
                                        .n = 1 + (int32_t)rnd(80),
@@ -544,7 +548,7 @@ static int32_t rnd_side(void)
 static void resizes(void **state)
 {
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         enum { IMAGES = 2 };
         inlay_qstep q = random_numbers();
         const inlay_qresize_params p = { .in = rnd_side(),
