@@ -14,7 +14,7 @@ from onnx import make_model, make_node, make_tensor, make_value
 
 F32 = 1
 # Of the corpus, what has a large input, states, integers, no advice.
-SOME = ('mlperf-tiny-vww', 'mobilenet-v2-128-05', 'gtcrn-simple', 'mlperf-tiny-resnet8-qdq', 'mnist-pytorch')
+SOME = ('mlperf-tiny-vww', 'gtcrn-simple', 'mlperf-tiny-resnet8-qdq', 'mnist-pytorch')
 
 
 def analyzed(inlay, model, *flags):
