@@ -101,12 +101,12 @@ def run_core(t, core, net, level, o):
           (label, text, data, bss, got.stack, '; read-only constants' if got.protected else ''), flush=True)
 
 
-def run_fault(t, core, net):
+def run_fault(t, core, net, level):
     """Proof of the test: a store into the weights ends the run where there is protection."""
     work = os.path.join(net.work, core.name + '-fault')
     os.mkdir(work)
     image.write_case(work, net.name, net.man, net.inputs, net.out)
-    image.build(core, work, net.out, '-O2', ['-DCASE_WRITES_WEIGHTS=case_in0'], made=net.made)
+    image.build(core, work, net.out, level, ['-DCASE_WRITES_WEIGHTS=case_in0'], made=net.made)
     status, text = image.emulate(core, work)
     if 'protected' in text:
         t.ok(core.name + ': a store into constants faults', status == 97 and 'written' not in text, text)
@@ -114,12 +114,12 @@ def run_fault(t, core, net):
         t.skip(core.name + ': a store into constants faults', 'no memory protection')
 
 
-def run_selftest(t, core, inlay, folder, work):
+def run_selftest(t, core, inlay, folder, work, level):
     """The self-test on the core: its words are those of the manifest."""
     os.mkdir(work)
     net = Net(inlay, folder, 'm', work, core.target, ['--emit=selftest'])
     image.write_case(work, net.name, net.man, net.inputs, net.out)
-    image.build(core, work, net.out, '-O2', ['-DM_SELFTEST', '-DCASE_SELFTEST=m_selftest', '-DCASE_STEPS=M_STEPS'])
+    image.build(core, work, net.out, level, ['-DM_SELFTEST', '-DCASE_SELFTEST=m_selftest', '-DCASE_STEPS=M_STEPS'])
     status, text = image.emulate(core, work)
     words = os.path.join(work, 'words.txt')
     with open(words, 'w') as f:
@@ -167,11 +167,12 @@ def run_model(t, folder, work, ready, o, first):
         elif not net.good:
             t.ok(label + ': compiles to C', False, net.text)
         else:
-            for level in o.levels.split(','):
-                run_core(t, core, net, '-' + level, o)
+            levels = ['-' + level for level in o.levels.split(',')]
+            for level in levels:
+                run_core(t, core, net, level, o)
             if first:
-                run_fault(t, core, net)
-                run_selftest(t, core, o.inlay, folder, os.path.join(work, core.name + '-selftest'))
+                run_fault(t, core, net, levels[0])
+                run_selftest(t, core, o.inlay, folder, os.path.join(work, core.name + '-selftest'), levels[0])
 
 
 def main():
