@@ -7,8 +7,7 @@
 #include "net.h"
 #include "semihosting.h"
 
-enum { SEMI_READ = 0x06, SEMI_SEEK = 0x0A, SEMI_FLEN = 0x0C };
-enum { READ_BINARY = 1, APPEND_BINARY = 9 }; /* "rb", "ab" */
+enum { SEMI_FLEN = 0x0C, SEMI_APPEND_BINARY = 9 }; /* "ab" */
 enum { TAKEN = 'G', REFUSED = 'B', FAULT = 'F', DONE = 0 };
 enum { NOTHING = 0xBF00, TICKS = 400000 };
 
@@ -20,22 +19,20 @@ enum { NOTHING = 0xBF00, TICKS = 400000 };
 
 extern const unsigned char case_blob[];
 
-static uintptr_t opened(const char *path, size_t length, uintptr_t mode)
+/* Of results, to be added to. */
+static uintptr_t open_results(void)
 {
-    const uintptr_t name[3] = { (uintptr_t)path, mode, length };
+    const uintptr_t name[3] = { (uintptr_t) "results", SEMI_APPEND_BINARY, 7 };
     return semi_call(SEMI_OPEN, name);
 }
 
 /* The next try; returns 0 behind the last. */
 static int next_try(uint32_t what[2])
 {
-    const uintptr_t results = opened("results", 7, APPEND_BINARY);
-    const uintptr_t tries = opened("tries", 5, READ_BINARY);
+    const uintptr_t results = open_results();
+    const uintptr_t tries = semi_open("tries", 5);
     const uintptr_t number = semi_call(SEMI_FLEN, &results);
-    const uintptr_t place[2] = { tries, number * 8 };
-    const uintptr_t content[3] = { tries, (uintptr_t)what, 8 };
-    const int found =
-        !semi_call(SEMI_SEEK, place) && !semi_call(SEMI_READ, content);
+    const int found = semi_read(tries, number * 8, what, 8);
     semi_call(SEMI_CLOSE, &tries);
     semi_call(SEMI_CLOSE, &results);
     return found;
@@ -43,7 +40,7 @@ static int next_try(uint32_t what[2])
 
 static void report(char result)
 {
-    const uintptr_t results = opened("results", 7, APPEND_BINARY);
+    const uintptr_t results = open_results();
     const uintptr_t end[2] = { results, semi_call(SEMI_FLEN, &results) };
     const uintptr_t content[3] = { results, (uintptr_t)&result, 1 };
     semi_call(SEMI_SEEK, end); /* some emulators append nothing */
