@@ -99,6 +99,10 @@ KernelBounds bounds_qdwpacked;
 KernelBounds bounds_qnarrow;
 KernelBounds bounds_qdwnarrow;
 KernelBounds bounds_qconv;
+KernelBounds bounds_qconv_short;
+KernelBounds bounds_qpair_short;
+KernelBounds bounds_qscale_short;
+KernelBounds bounds_qdwconv_short;
 
 /* recurrent.c */
 KernelBounds bounds_recurrent;

@@ -8,6 +8,7 @@
 #include "kernels/copy.h"
 #include "kernels/move_rows.h"
 #include "kernels/pick.h"
+#include "kernels/qshort_step.h"
 #include "kernels/qstep.h"
 #include "kernels/resize.h"
 #include "kernels/shuffle.h"
@@ -44,6 +45,12 @@ void bounds_qscale(Bounds *bounds)
 {
     bounds_flat(bounds);
     touch(bounds, 2, "numbers", INLAY_QSTEP_WORDS);
+}
+
+void bounds_qscale_short(Bounds *bounds)
+{
+    bounds_flat(bounds);
+    touch(bounds, 2, "numbers", INLAY_QSHORT_WORDS);
 }
 
 /* Packed elements: one unit. */
@@ -127,6 +134,12 @@ void bounds_qpair(Bounds *bounds)
 {
     bounds_nd2(bounds);
     touch(bounds, 3, "numbers", INLAY_QSTEP_WORDS);
+}
+
+void bounds_qpair_short(Bounds *bounds)
+{
+    bounds_nd2(bounds);
+    touch(bounds, 3, "numbers", INLAY_QSHORT_WORDS);
 }
 
 void bounds_nd3(Bounds *bounds)

@@ -50,20 +50,20 @@ static bool computes(const Step *step)
     return floats;
 }
 
-/* Does it multiply or add 8-bit integers? */
-static bool sums_bytes(const Step *step)
+/* Does it multiply or add quantized integers? */
+static bool sums_integers(const Step *step)
 {
     if (!step->macs || step->n_out >= step->n_operand)
         return false;
     const Operand *input = step->operand + step->n_out;
-    return is_value(input) && DTYPE_BIT(input->tensor->dtype) & T_Q8;
+    return is_value(input) && DTYPE_BIT(input->tensor->dtype) & T_Q16;
 }
 
 /* Is anything computed with quantized integers? */
 static bool is_quantized(const Program *program)
 {
     for (size_t i = 0; i < program->step.n; i++)
-        if (sums_bytes(program->step.at[i]))
+        if (sums_integers(program->step.at[i]))
             return true;
     return false;
 }

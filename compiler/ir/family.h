@@ -31,6 +31,8 @@ typedef struct Family {
     ByteSign bytes;
     /* two channels in 16 bits, where weights allow it: runtime/kernels/qtile_dsp.inc.h */
     bool byte_halves;
+    /* of weights of 8 bits for numbers of 16: runtime/kernels/qconv_short.h */
+    bool crossed;
     /* a condition of the C preprocessor without which the kernels cannot read it, and what to say
      * then; NULL: none */
     const char *needs, *without;

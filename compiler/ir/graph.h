@@ -265,6 +265,8 @@ struct Graph {
     int64_t copied, most_copied, listed;
     /* of the root: a pool makes fewer windows than rounding up gives, see passes/declare.c */
     bool windows_left_out;
+    /* of the root: codes of 16 bits become floats, of which the target computes several */
+    bool float_shorts;
     /* of the root: weights of fewer than 8 bits that became bytes, and how many more these are */
     int widened;
     int64_t widened_bytes;

@@ -203,7 +203,8 @@ bool op_check_type(const Node *node);
 #define T_INDEX (DTYPE_BIT(DT_I32) | DTYPE_BIT(DT_I64))
 #define T_LONG (T_INDEX | DTYPE_BIT(DT_U32) | DTYPE_BIT(DT_U64))
 #define T_Q8 (DTYPE_BIT(DT_I8) | DTYPE_BIT(DT_U8))
-#define T_Q16 (T_Q8 | DTYPE_BIT(DT_I16) | DTYPE_BIT(DT_U16))
+#define T_SHORT (DTYPE_BIT(DT_I16) | DTYPE_BIT(DT_U16))
+#define T_Q16 (T_Q8 | T_SHORT)
 #define T_BOOL DTYPE_BIT(DT_BOOL)
 #define T_NUMBER (T_FLOAT | T_INT)
 #define T_BYTES \

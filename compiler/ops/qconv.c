@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Convolutions of 8-bit integers: ConvInteger, ConvIntegerToFloat, QLinearConv.
+ * Convolutions of 8-bit integers: ConvInteger, ConvIntegerToFloat, QLinearConv; of 16-bit ones:
+ * QShortConv.
  * Scales and zero points are operands: they may be made at run time. */
 #include <assert.h>
 
@@ -10,6 +11,7 @@
 #include "ops/qnarrow.h"
 #include "ops/qpacked.h"
 #include "ops/qplaces.h"
+#include "ops/qshort.h"
 #include "ops/typed.h"
 #include "ops/window.h"
 
@@ -219,15 +221,29 @@ static void lower_qconv_plain(Lower *lower, Node *node,
     step->macs = macs_of(&params, y);
 }
 
-static void lower_qconv_at(Lower *lower, Node *node, const QuantPlaces *places)
+/* y and x: images, channels last. */
+typedef void LowerImages(Lower *lower, Node *node, const QuantPlaces *places,
+                         const Window *window, Tensor *y, Tensor *x);
+
+static void lower_bytes(Lower *lower, Node *node, const QuantPlaces *places,
+                        const Window *window, Tensor *y, Tensor *x)
+{
+    const bool packed = lower_qconv_packed(lower, node, places, window, y, x);
+    assert(packed || !quant_in(node, places->add));
+    if (packed)
+        return;
+    quant_check_bytes(node, places->b);
+    lower_qconv_plain(lower, node, places, window, y, x);
+}
+
+static void lower_images(Lower *lower, Node *node, const QuantPlaces *places,
+                         LowerImages *make)
 {
     const bool last = node->channels_last;
     Window window = window_of(node, taps_of(node, places));
     if (last)
         window_upright(&window);
     Tensor *out = node->out[0];
-    quant_check_bytes(node, places->a);
-    quant_check_weights(node, places->b);
     if (!tensor_count(out))
         return;
     Tensor *x = node->in[0];
@@ -236,14 +252,16 @@ static void lower_qconv_at(Lower *lower, Node *node, const QuantPlaces *places)
         x = image_last(lower, x);
         y = lower_temp(lower, out->dtype, shape_vector(tensor_count(out)));
     }
-    const bool packed = lower_qconv_packed(lower, node, places, &window, y, x);
-    assert(packed || !quant_in(node, places->add));
-    if (!packed) {
-        quant_check_bytes(node, places->b);
-        lower_qconv_plain(lower, node, places, &window, y, x);
-    }
+    make(lower, node, places, &window, y, x);
     if (y != out)
         image_first(lower, out, y);
+}
+
+static void lower_qconv_at(Lower *lower, Node *node, const QuantPlaces *places)
+{
+    quant_check_bytes(node, places->a);
+    quant_check_weights(node, places->b);
+    lower_images(lower, node, places, lower_bytes);
 }
 
 void lower_conv_integer(Lower *lower, Node *node)
@@ -257,4 +275,18 @@ void lower_qlinear_conv(Lower *lower, Node *node)
 void lower_conv_to_float(Lower *lower, Node *node)
 {
     lower_qconv_at(lower, node, &quant_floats);
+}
+
+static void lower_numbers(Lower *lower, Node *node, const QuantPlaces *places,
+                          const Window *window, Tensor *y, Tensor *x)
+{
+    ByteOperands q = quant_operands(node, places);
+    q.y = y;
+    q.x = x;
+    lower_shorts(lower, node, &q, window);
+}
+
+void lower_qshort_conv(Lower *lower, Node *node)
+{
+    lower_images(lower, node, &quant_bytes, lower_numbers);
 }

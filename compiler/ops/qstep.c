@@ -3,6 +3,7 @@
  * `quantize` makes them of float operators between DequantizeLinear and QuantizeLinear; scales and
  * zero points are attributes (a_scale, a_zero_point ... of operands a, b and the result y, which
  * also has bounds lo and hi), so that operands are images and nothing else. */
+#include "kernels/qshort_step.h"
 #include "kernels/qsoftmax.h"
 #include "kernels/qstep.h"
 
@@ -14,6 +15,7 @@
 #include "base/size.h"
 #include "ops/families.h"
 #include "ops/nest.h"
+#include "ops/qshort.h"
 #include "ops/qstep.h"
 #include "ops/window.h"
 
@@ -23,6 +25,19 @@ static int32_t flip_of(DType type)
     return type == DT_I8 ? 128 : 0;
 }
 
+/* Codes of a type of 8 or 16 bits. */
+static int64_t least_of(DType type)
+{
+    if (type == DT_I16)
+        return INT16_MIN;
+    return -flip_of(type);
+}
+
+static int64_t codes_of(DType type)
+{
+    return (int64_t)1 << dtype_bits(type);
+}
+
 static DType result_type(const Node *node)
 {
     return dtype_of_code(node_int(node, "output_dtype", 0));
@@ -30,9 +45,10 @@ static DType result_type(const Node *node)
 
 static void check_quantum(const Node *node, const Quantum *q, DType type)
 {
-    const int least = -flip_of(type);
-    if (!(DTYPE_BIT(type) & T_Q8) || !(q->scale > 0.0) || !isfinite(q->scale) ||
-        q->zero < least || q->zero > least + 255)
+    const int64_t least = least_of(type);
+    if (!(DTYPE_BIT(type) & T_Q16) || !(q->scale > 0.0) ||
+        !isfinite(q->scale) || q->zero < least ||
+        q->zero >= least + codes_of(type))
         fail_node(node, STATUS_MALFORMED, NULL,
                   "a scale or zero point does not fit %s", dtype_name(type));
 }
@@ -181,13 +197,127 @@ static void lower_pair(Lower *lower, Node *node, const char *kernel, float sign)
         &q);
 }
 
+/* ---- the same of 16 bits ---- */
+
+/* A code as a number with a sign. */
+static int32_t signed_code(DType type, int64_t code)
+{
+    return (int32_t)(type == DT_U16 ? code + INT16_MIN : code);
+}
+
+static int32_t short_flip(DType type)
+{
+    return type == DT_U16 ? 1 << 15 : 0;
+}
+
+static inlay_qshort_step short_numbers(const Node *node)
+{
+    const Quantum y = quantum_y(node);
+    const int64_t least = least_of(y.type);
+    const int64_t most = least + UINT16_MAX;
+    return (inlay_qshort_step){
+        .flip_y = short_flip(y.type),
+        .zy = signed_code(y.type, y.zero),
+        .lo = signed_code(y.type, node_int(node, "lo", least)),
+        .hi = signed_code(y.type, node_int(node, "hi", most)),
+    };
+}
+
+static void set_short_a(inlay_qshort_step *q, const Quantum *a)
+{
+    q->flip_a = short_flip(a->type);
+    q->za = signed_code(a->type, a->zero);
+}
+
+static void set_short_b(inlay_qshort_step *q, const Quantum *b)
+{
+    q->flip_b = short_flip(b->type);
+    q->zb = signed_code(b->type, b->zero);
+}
+
+/* The only scale, of sums of 64 bits. */
+static void set_short_scale(inlay_qshort_step *q, double scale)
+{
+    const ShortScale made = short_scale_long(scale);
+    q->factor_a = made.factor;
+    q->places = made.places;
+}
+
+static void step_shorts(Lower *lower, Step *step, const inlay_qshort_step *q)
+{
+    int32_t word[INLAY_QSHORT_WORDS];
+    memcpy(word, q, sizeof word);
+    if (step)
+        step_in(step, lower_i32s(lower, word, INLAY_QSHORT_WORDS));
+}
+
+static void lower_short_pair(Lower *lower, const Node *node, const char *kernel,
+                             const inlay_qshort_step *q)
+{
+    Step *step =
+        lower_nd2(lower, kernel, node->out[0], node->in[0], node->in[1]);
+    step_shorts(lower, step, q);
+}
+
+static void lower_short_sum(Lower *lower, const Node *node, int sign)
+{
+    const Quantum a = quantum_a(node);
+    const Quantum b = quantum_b(node);
+    const double y = quantum_y(node).scale;
+    inlay_qshort_step q = short_numbers(node);
+    set_short_a(&q, &a);
+    set_short_b(&q, &b);
+    q.places =
+        short_factors(a.scale / y, b.scale / y, &q.factor_a, &q.factor_b);
+    q.factor_b *= sign;
+    lower_short_pair(lower, node, "qadd_short", &q);
+}
+
+static void lower_short_product(Lower *lower, const Node *node)
+{
+    const Quantum a = quantum_a(node);
+    const Quantum b = quantum_b(node);
+    inlay_qshort_step q = short_numbers(node);
+    set_short_a(&q, &a);
+    set_short_b(&q, &b);
+    set_short_scale(&q, a.scale * b.scale / quantum_y(node).scale);
+    lower_short_pair(lower, node, "qmul_short", &q);
+}
+
+/* Of sums of 32 bits, or of codes. */
+static void lower_short_scale(Lower *lower, Node *node)
+{
+    const bool sums = node_type(node) == DT_I32;
+    const char *kernel = sums ? "qscale_short" : "qrescale_short";
+    const double scale = node_double(node, "a_scale", 1.0f);
+    inlay_qshort_step q = short_numbers(node);
+    q.za = (int32_t)node_int(node, "a_zero_point", 0);
+    if (!sums) {
+        const Quantum a = quantum_a(node);
+        set_short_a(&q, &a);
+    }
+    set_short_scale(&q, scale / quantum_y(node).scale);
+    step_shorts(lower,
+                lower_flat(lower, kernel, node->out[0], node->in[0], 0.0, 0.0),
+                &q);
+}
+
 void lower_qadd(Lower *lower, Node *node)
 {
-    lower_pair(lower, node, "qadd", node_int(node, "subtract", 0) ? -1 : 1);
+    const int sign = node_int(node, "subtract", 0) ? -1 : 1;
+    if (is_short(node->out[0]->dtype)) {
+        lower_short_sum(lower, node, sign);
+        return;
+    }
+    lower_pair(lower, node, "qadd", (float)sign);
 }
 
 void lower_qmul(Lower *lower, Node *node)
 {
+    if (is_short(node->out[0]->dtype)) {
+        lower_short_product(lower, node);
+        return;
+    }
     lower_pair(lower, node, "qmul", 1);
 }
 
@@ -234,6 +364,10 @@ void lower_qsum(Lower *lower, Node *node)
 /* int32 sums to bytes: a_scale is that of the sums, a_zero_point any number of them. */
 void lower_qscale(Lower *lower, Node *node)
 {
+    if (is_short(node->out[0]->dtype)) {
+        lower_short_scale(lower, node);
+        return;
+    }
     inlay_qstep q = numbers_of(node);
     q.za = (int32_t)node_int(node, "a_zero_point", 0);
     q.sa = node_float(node, "a_scale", 1.0f);

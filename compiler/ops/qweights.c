@@ -47,11 +47,8 @@ static void set_off(Packing *packing)
         packing->off = constant_number(packing->lower, q->zw);
 }
 
-/* Zero points of the channels, less than 0, of weights [channels]... */
-static Recipe *negative_zeros(const Packing *packing)
+Recipe *weights_negative_zeros(Store *store, const ByteOperands *q)
 {
-    Store *store = packing->lower->store;
-    const ByteOperands *q = packing->q;
     int64_t dims[MAX_RANK] = { tensor_count(q->zw), 1, 1, 1, 1, 1, 1, 1 };
     const Recipe *minus = recipe_number(store, -1.0f);
     Recipe *each = recipe_cast(store, q->zw->value, DT_F32);
@@ -65,7 +62,8 @@ static Recipe *signed_bytes(const Packing *packing)
     Store *store = packing->lower->store;
     const Recipe *w = packing->q->w->value;
     if (packing->zeros_off)
-        return packing_bytes(store, w, negative_zeros(packing));
+        return packing_bytes(store, w,
+                             weights_negative_zeros(store, packing->q));
     if (packing->off)
         return packing_bytes(store, w,
                              recipe_number(store, -(float)packing->off));

@@ -14,6 +14,9 @@ const void *constant_values(Lower *lower, const Tensor *tensor, DType type);
 /* The first of them; 0 where it is left out. */
 int32_t constant_number(Lower *lower, const Tensor *tensor);
 
+/* Zero points of the channels, less than 0, of weights [channels]...; there are some. */
+Recipe *weights_negative_zeros(Store *store, const ByteOperands *q);
+
 /* Sets what is taken off the weights, and them without it. */
 void weights_begin(Packing *packing);
 /* Do two channels fit in a half of 16 bits, 256 times the odd one and the even one? */

@@ -324,6 +324,11 @@ void window_bytes_params(const Window *window, inlay_qpacked_params *params)
     SET_GEOMETRY(params, window);
 }
 
+void window_short_params(const Window *window, inlay_qshort_params *params)
+{
+    SET_GEOMETRY(params, window);
+}
+
 void window_qconv_params(const Window *window, inlay_qconv_params *params)
 {
     SET_GEOMETRY(params, window);

@@ -6,6 +6,7 @@
 #include "kernels/conv_f32.h"
 #include "kernels/pool.h"
 #include "kernels/qpacked.h"
+#include "kernels/qshort_params.h"
 #include "kernels/qdot.h"
 #include "kernels/window_plain.h"
 #include "ops/lower.h"
@@ -56,6 +57,7 @@ void window_upright(Window *window);
 /* The same as parameters of kernels. */
 void window_conv_params(const Window *window, inlay_conv_params *params);
 void window_bytes_params(const Window *window, inlay_qpacked_params *params);
+void window_short_params(const Window *window, inlay_qshort_params *params);
 void window_qconv_params(const Window *window, inlay_qconv_params *params);
 void window_pool_params(const Window *window, inlay_pool_params *params);
 void window_plain_params(const Window *window, inlay_window_params *params,

@@ -60,15 +60,21 @@ bool quanta_one(Graph *graph, const Node *node, Quantum *quantum)
     return dtype_is_integer(quantum->type);
 }
 
-bool quanta_bytes(Graph *graph, const Tensor *tensor, Tensor **x,
-                  Quantum *quantum)
+bool quanta_codes(Graph *graph, const Tensor *tensor, uint64_t types,
+                  Tensor **x, Quantum *quantum)
 {
     const Node *source = quanta_source(tensor);
     if (!source || !quanta_one(graph, source, quantum) ||
-        !(DTYPE_BIT(quantum->type) & T_Q8))
+        !(DTYPE_BIT(quantum->type) & types))
         return false;
     *x = source->in[0];
     return true;
+}
+
+bool quanta_bytes(Graph *graph, const Tensor *tensor, Tensor **x,
+                  Quantum *quantum)
+{
+    return quanta_codes(graph, tensor, T_Q8, x, quantum);
 }
 
 bool quanta_equal(const Quantum *a, const Quantum *b)

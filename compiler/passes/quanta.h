@@ -10,13 +10,19 @@
 /* The form of node's operator; QUANTIZED_NONE for one that is dead or unknown. */
 QuantizedForm quanta_form(const Node *node);
 bool quanta_is_quantize(const Node *node);
+/* Has its operator a form of codes of 16 bits? (quantize_build.c) */
+bool quanta_takes_shorts(const Node *node);
 /* The DequantizeLinear that made tensor, of float32; where tensor is a constant: that it was
  * computed by. NULL: none. */
 const Node *quanta_source(const Tensor *tensor);
 /* The one scale and zero point, constants, of a QuantizeLinear or DequantizeLinear. False: it has
  * others. */
 bool quanta_one(Graph *graph, const Node *node, Quantum *quantum);
-/* The same of a tensor that is dequantized when it runs; its bytes, of 8 bits, go to *x. */
+/* The same of a tensor that is dequantized when it runs; what it is made of, of one of the types,
+ * goes to *x. */
+bool quanta_codes(Graph *graph, const Tensor *tensor, uint64_t types,
+                  Tensor **x, Quantum *quantum);
+/* Of 8 bits. */
 bool quanta_bytes(Graph *graph, const Tensor *tensor, Tensor **x,
                   Quantum *quantum);
 bool quanta_equal(const Quantum *a, const Quantum *b);
@@ -46,8 +52,8 @@ bool quanta_is_zero(Graph *graph, const Tensor *tensor);
 typedef bool RewriteFn(Graph *graph, Node *node);
 
 /* quantize_fake.c: a QuantizeLinear to 16 bits and the DequantizeLinear behind it become
- * FakeQuantize. */
-RewriteFn quanta_fake;
+ * FakeQuantize; the first: where no operator beside them has an integer form. */
+RewriteFn quanta_fake, quanta_fake_rest;
 /* quantize_carry.c: operators that move elements change places with a DequantizeLinear before
  * them, a QuantizeLinear behind them; pairs that cancel go. */
 RewriteFn quanta_carry;

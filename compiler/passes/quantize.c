@@ -38,4 +38,5 @@ void pass_quantize(Graph *graph)
     rewrite_all(graph, quanta_sums);
     rewrite_all(graph, quanta_bound);
     rewrite_all(graph, quanta_float_table);
+    rewrite_all(graph, quanta_fake_rest);
 }

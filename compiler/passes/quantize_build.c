@@ -23,6 +23,13 @@ void build_copy_attrs(Node *made, const Node *node)
     made->n_attr = node->n_attr;
 }
 
+bool build_codes(const Build *build, const Tensor *tensor, Tensor **x,
+                 Quantum *quantum)
+{
+    const uint64_t types = build->shorts ? T_SHORT : T_Q8;
+    return quanta_codes(build->graph, tensor, types, x, quantum);
+}
+
 void build_operand(Node *node, const Quantum *a)
 {
     set_quantum(node, "a_scale", "a_zero_point", a);
@@ -49,8 +56,8 @@ static Tensor *build_pair(Build *build, const char *op)
     Quantum a, b;
     Tensor *in[2];
     const Node *node = build->node;
-    if (!quanta_bytes(build->graph, node->in[0], &in[0], &a) ||
-        !quanta_bytes(build->graph, node->in[1], &in[1], &b))
+    if (!build_codes(build, node->in[0], &in[0], &a) ||
+        !build_codes(build, node->in[1], &in[1], &b))
         return NULL;
     Node *made = quanta_insert(build->graph, build->q, "inlay", op, 2, in,
                                build->y.type, build->q->out[0]->shape);
@@ -60,14 +67,31 @@ static Tensor *build_pair(Build *build, const char *op)
     return made->out[0];
 }
 
+/* Sums of shorts are made in steps of the result, none of which is much smaller than the others. */
+static bool sums_fit(const Build *build)
+{
+    enum { MOST = 1 << 10 };
+    Quantum quantum;
+    const double most = build->y.scale * MOST;
+    for (int i = 0; build->shorts && i < 2; i++) {
+        const Node *source = quanta_source(build->node->in[i]);
+        if (source && quanta_one(build->graph, source, &quantum) &&
+            quantum.scale > most)
+            return false;
+    }
+    return true;
+}
+
 static Tensor *build_add(Build *build)
 {
+    if (!sums_fit(build))
+        return NULL;
     return build_pair(build, "QAdd");
 }
 
 static Tensor *build_sub(Build *build)
 {
-    Tensor *y = build_pair(build, "QAdd");
+    Tensor *y = build_add(build);
     if (y)
         node_set_int(y->producer, "subtract", 1);
     return y;
@@ -101,6 +125,20 @@ static Tensor *build_prelu(Build *build)
     return made->out[0];
 }
 
+/* Codes of 16 bits in other steps, or within other bounds. */
+static Tensor *build_rescale(Build *build)
+{
+    Quantum a;
+    const Node *source = build->node;
+    if (!quanta_one(build->graph, source, &a) || !(DTYPE_BIT(a.type) & T_SHORT))
+        return NULL;
+    Node *made =
+        build_insert(build, "QScale", source->in[0], build->q->out[0]->shape);
+    build_operand(made, &a);
+    build_result(build, made);
+    return made->out[0];
+}
+
 static BuildFn *const by_form[QUANTIZED_COUNT] = {
     [QUANTIZED_ADD] = build_add,
     [QUANTIZED_SUB] = build_sub,
@@ -120,6 +158,35 @@ static BuildFn *const by_form[QUANTIZED_COUNT] = {
     [QUANTIZED_RMS_NORM] = build_rms_norm,
     [QUANTIZED_RESIZE] = build_resize,
 };
+
+/* Forms of codes of 16 bits. */
+static const bool of_shorts[QUANTIZED_COUNT] = {
+    [QUANTIZED_CONV] = true,        [QUANTIZED_PRODUCT] = true,
+    [QUANTIZED_GEMM] = true,        [QUANTIZED_ADD] = true,
+    [QUANTIZED_SUB] = true,         [QUANTIZED_MUL] = true,
+    [QUANTIZED_POOL] = true,        [QUANTIZED_MEAN] = true,
+    [QUANTIZED_GLOBAL_MEAN] = true,
+};
+
+bool quanta_takes_shorts(const Node *node)
+{
+    return of_shorts[quanta_form(node)];
+}
+
+/* Are there no integer operators of its codes? */
+static bool stays_float(const Build *build)
+{
+    return build->shorts && graph_root(build->graph)->float_shorts;
+}
+
+static BuildFn *form_of(const Build *build)
+{
+    const QuantizedForm form = quanta_form(build->node);
+    if (build->shorts && build->node &&
+        node_is(build->node, "DequantizeLinear"))
+        return build_rescale;
+    return build->shorts && !of_shorts[form] ? NULL : by_form[form];
+}
 
 /* ---- bounds ---- */
 
@@ -163,6 +230,8 @@ static Node *behind_clips(Build *build)
     for (;;) {
         Node *node = x->value ? NULL : x->producer;
         double lo, hi;
+        if (build->shorts && node && quanta_source(x))
+            return node;
         if (!node || node->dead || node->graph != build->graph ||
             x->uses != 1 || x->dynamic || x->dtype != DT_F32)
             return NULL;
@@ -176,6 +245,16 @@ static Node *behind_clips(Build *build)
     }
 }
 
+/* What makes y of shorts, perhaps under another shape or in another order, has its own bounds. */
+static void bound_shorts(const Build *build, const Tensor *y)
+{
+    Node *node = y->producer;
+    while (quanta_form(node) == QUANTIZED_MOVE)
+        node = node->in[0]->producer;
+    node_set_int(node, "lo", build->lo);
+    node_set_int(node, "hi", build->hi);
+}
+
 /* y within the bounds of build, by a table: quanta_bound() may give them to what makes y. */
 static Tensor *bounded(const Build *build, Tensor *y)
 {
@@ -184,6 +263,10 @@ static Tensor *bounded(const Build *build, Tensor *y)
     const int64_t most = quanta_most(build->y.type);
     if (build->lo <= least && build->hi >= most)
         return y;
+    if (build->shorts) {
+        bound_shorts(build, y);
+        return y;
+    }
     for (int64_t i = least; i <= most; i++)
         entry[i & 255] = i64_max(build->lo, i64_min(build->hi, i));
     Node *made = build_insert(build, "Lookup", y, y->shape);
@@ -258,16 +341,19 @@ bool quanta_build(Graph *graph, Node *q)
 {
     Build build = { .graph = graph, .q = q, .end = q };
     if (q->dead || !quanta_is_quantize(q) || q->out[0]->dynamic ||
-        !quanta_one(graph, q, &build.y) || !(DTYPE_BIT(build.y.type) & T_Q8) ||
+        !quanta_one(graph, q, &build.y) || !(DTYPE_BIT(build.y.type) & T_Q16) ||
         !tensor_count(q->out[0]))
         return false;
+    build.shorts = DTYPE_BIT(build.y.type) & T_SHORT;
     build.lo = quanta_least(build.y.type);
     build.hi = quanta_most(build.y.type);
+    if (stays_float(&build))
+        return false;
     divided_by_scale(&build);
     if (!build.node)
         build.node = behind_clips(&build);
     take_bias(&build);
-    BuildFn *make = by_form[quanta_form(build.node)];
+    BuildFn *make = form_of(&build);
     Tensor *y = make ? make(&build) : NULL;
     if (!y)
         return false;

@@ -16,6 +16,7 @@ typedef struct Build {
     Tensor *bias; /* of a product, that an Add behind it has; NULL: none */
     Quantum y;
     int64_t lo, hi;
+    bool shorts; /* codes of x and y have 16 bits */
     bool inside; /* y's zero point is added before it rounds */
 } Build;
 
@@ -26,6 +27,10 @@ typedef Tensor *BuildFn(Build *build);
 Node *build_insert(const Build *build, const char *op, Tensor *in, Shape shape);
 /* The attributes of the operator that made stands for. */
 void build_copy_attrs(Node *made, const Node *node);
+/* The codes that tensor was dequantized from when it runs; false: they are none of the widths that
+ * are built of. */
+bool build_codes(const Build *build, const Tensor *tensor, Tensor **x,
+                 Quantum *quantum);
 /* Attributes of operand a, and of the result. */
 void build_operand(Node *node, const Quantum *a);
 void build_result(const Build *build, Node *node);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Codes of 16 bits have no integer operators. A QuantizeLinear and the DequantizeLinear behind it
- * become one function of floats, which lies over its operand or goes into the operator before it:
- * FakeQuantize. Codes that several read stay: while they wait, they take half the bytes. */
+ * Codes of 16 bits between operators that have no integer form: a QuantizeLinear and the
+ * DequantizeLinear behind it become one function of floats, which lies over its operand or goes
+ * into the operator before it: FakeQuantize. Codes that several read stay: while they wait, they
+ * take half the bytes. */
 #include "ops/act.h"
 #include "ops/ops.h"
 #include "passes/quanta.h"
@@ -69,7 +70,7 @@ static Tensor *fake(Graph *graph, const Node *q, const Quantum *quantum)
     return made->out[0];
 }
 
-bool quanta_fake(Graph *graph, Node *q)
+bool quanta_fake_rest(Graph *graph, Node *q)
 {
     Quantum quantum;
     if (q->dead || !quanta_is_quantize(q) || q->in[0]->value ||
@@ -81,4 +82,59 @@ bool quanta_fake(Graph *graph, Node *q)
         return false;
     quanta_replace(graph, reader, fake(graph, q, &quantum));
     return true;
+}
+
+/* Moves numbers, or clips them. */
+static bool passes_on(Graph *graph, const Node *node)
+{
+    const ActRow *act = node->op ? act_of(node) : NULL;
+    if (quanta_moves_one(graph, node))
+        return true;
+    return act && (act->act == INLAY_ACT_RELU || act->act == INLAY_ACT_CLAMP);
+}
+
+/* Is what makes x integers, or may become such? */
+static bool comes_of_integers(Graph *graph, const Tensor *x)
+{
+    const Node *node = x->value ? NULL : x->producer;
+    while (node && passes_on(graph, node)) {
+        x = node->in[0];
+        node = x->value ? NULL : x->producer;
+    }
+    return node && (quanta_source(x) || quanta_takes_shorts(node));
+}
+
+static bool goes_to_integers(Graph *graph, const Tensor *x)
+{
+    enum {
+        MOST = 32 /* nodes on the way */
+    };
+    for (int i = 0; i < MOST; i++) {
+        const Node *next = NULL;
+        for (const Use *use = x->use; use; use = use->next) {
+            if (quanta_takes_shorts(use->node))
+                return true;
+            if (passes_on(graph, use->node))
+                next = use->node;
+        }
+        if (!next)
+            return false;
+        x = next->out[0];
+    }
+    return false;
+}
+
+bool quanta_fake(Graph *graph, Node *q)
+{
+    Quantum quantum;
+    if (graph_root(graph)->float_shorts)
+        return quanta_fake_rest(graph, q);
+    if (q->dead || !quanta_is_quantize(q) || !quanta_one(graph, q, &quantum) ||
+        !is_wide(quantum.type))
+        return false;
+    const Node *reader = only_reader(graph, q, &quantum);
+    if (!reader || comes_of_integers(graph, q->in[0]) ||
+        goes_to_integers(graph, reader->out[0]))
+        return false;
+    return quanta_fake_rest(graph, q);
 }

@@ -43,12 +43,13 @@ Tensor *build_resize(Build *build)
 }
 
 /* Pixels of an image that is channels last; 0: too many to be added. */
-static int64_t pixels_of(const Shape *image)
+static int64_t pixels_of(const Build *build, const Shape *image)
 {
+    const int64_t codes = build->shorts ? 1 << 16 : 1 << 8;
     int64_t pixels = 1;
     for (int i = 1; i < image->rank - 1; i++)
         pixels = i64_mul(pixels, image->dim[i]);
-    return pixels > INT32_MAX / 256 ? 0 : pixels;
+    return pixels > INT32_MAX / codes ? 0 : pixels;
 }
 
 /* The sums of each channel over all pixels. */
@@ -68,7 +69,7 @@ static Tensor *insert_sums(const Build *build, Tensor *image)
 static Tensor *build_sums(Build *build, Tensor *image, const Quantum *x)
 {
     const Shape shape = build->q->out[0]->shape;
-    const int64_t pixels = pixels_of(&image->shape);
+    const int64_t pixels = pixels_of(build, &image->shape);
     if (!pixels)
         return NULL;
     Tensor *sums = insert_sums(build, image);
@@ -99,10 +100,12 @@ Tensor *build_pool(Build *build)
     int first[MAX_RANK];
     if (rank < 3 || rank > 5)
         return NULL;
-    if (!quanta_bytes(build->graph, node->in[0], &bytes, &x))
+    if (!build_codes(build, node->in[0], &bytes, &x))
         return NULL;
     if (pool_is_global(node))
         return build_image_mean(build, bytes, &x);
+    if (build->shorts)
+        return NULL;
     perm_to_last(rank, last);
     perm_inverse(rank, last, first);
     bytes = turned(build, bytes, last);
@@ -122,7 +125,7 @@ Tensor *build_global_mean(Build *build)
     const Tensor *in = build->node->in[0];
     if (in->shape.rank < 3 || in->shape.rank > 5)
         return NULL;
-    if (!quanta_bytes(build->graph, in, &bytes, &x))
+    if (!build_codes(build, in, &bytes, &x))
         return NULL;
     return build_image_mean(build, bytes, &x);
 }
@@ -160,7 +163,7 @@ static Tensor *build_byte_mean(Build *build, int from, int to)
     Tensor *bytes;
     const Tensor *in = build->node->in[0];
     const Shape *s = &in->shape;
-    if (!quanta_bytes(build->graph, in, &bytes, &x))
+    if (!build_codes(build, in, &bytes, &x))
         return NULL;
     if (from == 2 && to == s->rank && s->rank <= 5)
         return build_image_mean(build, bytes, &x);

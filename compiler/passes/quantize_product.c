@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Products of quantized factors become QLinearConv and QLinearMatMul; where no QuantizeLinear is
  * behind them, ConvIntegerToFloat. */
+#include <math.h>
+
 #include "base/size.h"
 #include "ops/ops.h"
 #include "passes/quantize_product.h"
@@ -20,12 +22,18 @@ bool product_find(const Build *build, int axis, Product *product)
     const Node *node = build->node;
     Quantum quantum;
     Weights *x = &product->x;
-    if (!quanta_bytes(build->graph, node->in[0], &x->bytes, &quantum))
+    if (!build_codes(build, node->in[0], &x->bytes, &quantum))
         return false;
     const Node *source = quanta_source(node->in[0]);
     x->scale = source->in[1];
     x->zero = node_in(source, 2);
     if (!weights_of(build->graph, node->in[1], axis, &product->w))
+        return false;
+    if (build->shorts && x->bytes->value)
+        return false;
+    if (build->shorts)
+        return weights_fit_shorts(build->graph, &product->w);
+    if (DTYPE_BIT(product->w.bytes->dtype) & T_SHORT)
         return false;
     return !weights_are_packed(&product->w) || !x->bytes->value;
 }
@@ -46,7 +54,8 @@ void product_operands(const Build *build, Product *product)
     if (!q)
         return;
     in[Y_SCALE] = q->in[1];
-    in[Y_ZERO] = zero_or(build, node_in(q, 2), build->y.type);
+    Tensor *zero = node_in(q, 2);
+    in[Y_ZERO] = zero_or(build, zero, build->y.type);
     product->n_in = BIAS;
 }
 
@@ -73,8 +82,11 @@ bool product_bias(const Build *build, Product *product, Tensor *bias, int64_t n)
         product->n_in = FLOAT_BIAS + 1;
         return set_float_bias(build, product, bias, n);
     }
-    Tensor *steps =
-        weights_bias(build->graph, bias, product->x.scale, product->w.scale, n);
+    /* numbers of 16 bits show how a bias is rounded */
+    const double most = build->shorts ? build->y.scale / 16 : (double)INFINITY;
+    const Tensor *x_scale = product->x.scale;
+    const Tensor *w_scale = product->w.scale;
+    Tensor *steps = weights_bias(build->graph, bias, x_scale, w_scale, most, n);
     product->in[BIAS] = steps;
     product->n_in = FACTORS;
     return steps != NULL;
@@ -89,6 +101,8 @@ static Node *insert_product(const Build *build, const char *domain,
 
 Node *product_conv(const Build *build, const Product *product, Shape shape)
 {
+    if (build->shorts)
+        return insert_product(build, "inlay", "QShortConv", product, shape);
     return build->q ? insert_product(build, "", "QLinearConv", product, shape)
                     : insert_product(build, "inlay", "ConvIntegerToFloat",
                                      product, shape);
@@ -130,7 +144,8 @@ static Shape image_of_rows(const Shape *shape, int64_t channels)
     };
     for (int i = 0; i < last; i++) {
         const int at = i == last - 1 ? 2 : 1;
-        image.dim[at] = i64_mul(image.dim[at], shape->dim[i]);
+        const int64_t n = shape->dim[i];
+        image.dim[at] = i64_mul(image.dim[at], n);
     }
     return image;
 }
@@ -141,7 +156,8 @@ static void reshape_factors(const Build *build, Product *product)
     Graph *graph = build->graph;
     Tensor **in = product->in;
     Shape taps = in[W]->shape;
-    const Shape image = image_of_rows(&in[X]->shape, taps.dim[1]);
+    const int64_t channels = taps.dim[1];
+    const Shape image = image_of_rows(&in[X]->shape, channels);
     while (taps.rank < 4)
         taps.dim[taps.rank++] = 1;
     in[X] = quanta_reshape(graph, build->end, in[X], image);
@@ -207,7 +223,8 @@ Tensor *build_product(Build *build)
         weights_turn(build->graph, 1, &product.w);
         return product_rows(build, &product, build->bias);
     }
-    if (!build->q || build->bias || !product_fits(a->dim[a->rank - 1]))
+    if (!build->q || build->shorts || build->bias ||
+        !product_fits(a->dim[a->rank - 1]))
         return NULL;
     if (weights_are_packed(&product.w))
         return NULL;

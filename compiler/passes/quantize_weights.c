@@ -65,11 +65,11 @@ bool weights_are_packed(const Weights *weights)
     return (DTYPE_BIT(weights->bytes->dtype) & T_PACKED) != 0;
 }
 
-/* Bytes, or constants of fewer bits. */
+/* Bytes, or constants of fewer or more bits. */
 static bool are_bytes(const Tensor *tensor)
 {
     const uint64_t type = DTYPE_BIT(tensor->dtype);
-    if (type & T_PACKED)
+    if (type & (T_PACKED | T_SHORT))
         return tensor->value != NULL;
     return type & T_Q8;
 }
@@ -103,6 +103,25 @@ bool weights_of(Graph *graph, const Tensor *tensor, int axis, Weights *weights)
     weights->scale = scale;
     weights->zero = zero;
     return !weights_are_packed(weights) || zeros_fit(bytes, zero, axis);
+}
+
+bool weights_fit_shorts(Graph *graph, const Weights *weights)
+{
+    int64_t count = 0;
+    const DType type = weights->bytes->dtype;
+    const int64_t middle = type == DT_U16 ? 1 << 15 : 0;
+    const int64_t *zero = NULL;
+    if (weights_are_packed(weights) || !weights->bytes->value)
+        return false;
+    if (!(DTYPE_BIT(type) & T_SHORT))
+        return true;
+    if (!weights->zero)
+        return !middle;
+    zero = tensor_ints(graph, weights->zero, &count);
+    for (int64_t i = 0; zero && i < count; i++)
+        if (zero[i] != middle)
+            return false;
+    return zero != NULL;
 }
 
 void weights_turn(Graph *graph, int rows, Weights *weights)
@@ -140,14 +159,15 @@ static Tensor *same_steps(Graph *graph, const Tensor *bias, double x,
 /* Each number in steps of x times its w; NULL: they do not fit half of int32, the rest of which
  * is for sums. */
 static Tensor *in_steps(Graph *graph, const double *real, int64_t count,
-                        double x, const double *w, int64_t scales, int64_t n)
+                        double x, const double *w, int64_t scales, double most,
+                        int64_t n)
 {
     int32_t *steps = NEW_ARRAY(graph->arena, int32_t, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
         const double number = real[count > 1 ? i : 0];
         const double step = x * w[scales > 1 ? i : 0];
         const double rounded = nearbyint(number / step);
-        if (!(fabs(rounded) < INT32_MAX / 2))
+        if (!(fabs(rounded) < INT32_MAX / 2) || step > most)
             return NULL;
         steps[i] = (int32_t)rounded;
     }
@@ -156,7 +176,7 @@ static Tensor *in_steps(Graph *graph, const double *real, int64_t count,
 }
 
 Tensor *weights_bias(Graph *graph, const Tensor *bias, const Tensor *x_scale,
-                     const Tensor *w_scale, int64_t n)
+                     const Tensor *w_scale, double most, int64_t n)
 {
     int64_t count;
     int64_t scales;
@@ -173,5 +193,5 @@ Tensor *weights_bias(Graph *graph, const Tensor *bias, const Tensor *x_scale,
         same = same_steps(graph, bias, *x, w, scales);
     if (same)
         return quanta_reshape(graph, NULL, same, shape_vector(n));
-    return in_steps(graph, real, count, *x, w, scales, n);
+    return in_steps(graph, real, count, *x, w, scales, most, n);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ir/family.h"
 #include "passes/passes.h"
 #include "pipeline/banks.h"
 #include "pipeline/open_dims.h"
@@ -68,12 +69,14 @@ void rewrite_graph(Compile *compile)
     int count;
     const PassRow *pass = pass_rows(&count);
     const char *const *without = rewrite_without(compile);
+    const Family *family = family_of_target(compile->options->target);
     settle_inputs(compile);
     preprocess_inputs(compile);
     banks_choose(compile);
     recompute_choose(compile);
     compile->graph->banks = *compile->banks;
     compile->graph->recompute = compile->recompute;
+    compile->graph->float_shorts = family->float_vectors;
     for (; count--; pass++) {
         if (pass->required || !is_named(without, pass->name))
             run_pass(compile->graph, pass);

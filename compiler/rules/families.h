@@ -14,6 +14,7 @@ extern const KernelRules rules_depthwise;
 extern const KernelRules rules_deconv;
 extern const KernelRules rules_pool;
 extern const KernelRules rules_qconv;
+extern const KernelRules rules_qshort;
 extern const KernelRules rules_qpacked;
 extern const KernelRules rules_qdwpacked;
 extern const KernelRules rules_qdwmany;

@@ -6,6 +6,7 @@
 #include "kernels/dwpw_f32.h"
 #include "kernels/pool.h"
 #include "kernels/qpacked.h"
+#include "kernels/qshort_params.h"
 #include "kernels/qdot.h"
 #include "rules/families.h"
 
@@ -159,6 +160,23 @@ static ColumnRule qpacked_columns(const Step *step)
     return columns_of(step, qpacked_window(step->params));
 }
 
+static Window qshort_window(void *params)
+{
+    inlay_qshort_params *p = params;
+    return (Window){ &p->iw, &p->ow, &p->pw, p->kw, p->sw, p->dw };
+}
+
+static ColumnRule qshort_columns(const Step *step)
+{
+    return columns_of(step, qshort_window(step->params));
+}
+
+static void qshort_cut(const Step *step, void *params, Columns y, Columns there)
+{
+    (void)step;
+    cut_window(qshort_window(params), y, there);
+}
+
 static void qpacked_cut(const Step *step, void *params, Columns y,
                         Columns there)
 {
@@ -262,6 +280,10 @@ const KernelRules rules_qdwmany = {
     .columns = qpacked_columns,
     .cut = qpacked_cut,
     .packed = packed_multiplied,
+};
+const KernelRules rules_qshort = {
+    .columns = qshort_columns,
+    .cut = qshort_cut,
 };
 const KernelRules rules_qconv = {
     .columns = qconv_columns,

@@ -6,7 +6,16 @@
 
 #include "kernels/qvec.h"
 
+/* Helium cores have them as well. */
 #if INLAY_QDSP
+#define INLAY_QHALVES 1
+#elif INLAY_QMVE && defined __ARM_FEATURE_DSP
+#define INLAY_QHALVES 1
+#else
+#define INLAY_QHALVES 0
+#endif
+
+#if INLAY_QHALVES
 
 INLAY_INLINE uint32_t inlay_word(const void *p)
 {
@@ -28,6 +37,17 @@ INLAY_INLINE uint32_t inlay_odd(uint32_t v)
     __asm__("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
     return r;
 }
+
+/* Operands that are read and written, and that are written early. */
+#define INLAY_QIO(name) [name] "+r"(name)
+#define INLAY_QTEMP(name) [name] "=&r"(name)
+#define INLAY_QIO2(name, other) INLAY_QIO(name), INLAY_QIO(other)
+#define INLAY_QTEMP2(name, other) INLAY_QTEMP(name), INLAY_QTEMP(other)
+
+/* Two products added to a sum; words of two pixels; a turn unless they end. */
+#define INLAY_QADD(s, w, x) "smlad %[" s "], %[" w "], %[" x "], %[" s "]\n"
+#define INLAY_QX "ldrd %[x], %[y], [%[from]], #8\n"
+#define INLAY_QAGAIN "ldr %[u], %[end]\ncmp %[from], %[u]\nbne 1b\n"
 
 /* Four bytes, of which each may be flipped. */
 INLAY_INLINE void inlay_dsp_store(const int32_t *byte, uint32_t flips,

@@ -17,17 +17,9 @@ typedef struct inlay_qpair {
     int32_t a[4], b[4];
 } inlay_qpair;
 
-/* Operands that are read and written, and that are written early. */
-#define INLAY_QIO(name) [name] "+r"(name)
-#define INLAY_QTEMP(name) [name] "=&r"(name)
-#define INLAY_QIO2(name, other) INLAY_QIO(name), INLAY_QIO(other)
-#define INLAY_QTEMP2(name, other) INLAY_QTEMP(name), INLAY_QTEMP(other)
-
 /* Two numbers of two pixels by four channels; s, t: 256 times the upper channel and the lower one,
  * a, b: the lower one. */
-#define INLAY_QADD(s, w, x) "smlad %[" s "], %[" w "], %[" x "], %[" s "]\n"
 #define INLAY_QLOWER(w) "sxtb16 %[" w "], %[" w "]\n"
-#define INLAY_QX "ldrd %[x], %[y], [%[from]], #8\n"
 #define INLAY_QW "ldrd %[u], %[v], [%[w]], #8\n"
 #define INLAY_QS INLAY_QADD("s0", "u", "x") INLAY_QADD("s1", "v", "x")
 #define INLAY_QT INLAY_QADD("t0", "u", "y") INLAY_QADD("t1", "v", "y")
@@ -49,7 +41,6 @@ typedef struct inlay_qpair {
 /* Turns of four fours up to the end of the words; the first may begin with one of the later fours,
  * whose instructions are all four bytes long. */
 #define INLAY_QENTER "ldr %[u], %[skip]\nadd pc, %[u]\nnop\n1:\n"
-#define INLAY_QAGAIN "ldr %[u], %[end]\ncmp %[from], %[u]\nbne 1b\n"
 #define INLAY_QTURNS(fours) INLAY_QENTER fours INLAY_QAGAIN
 
 /* Bytes of code of a four: of two pixels, of one. */

@@ -210,14 +210,6 @@ enum { INLAY_QLANES = 4 };
 /* Pixels that go through it together, at the most. */
 enum { INLAY_QSIDE = INLAY_QRISCV ? 3 : 2 };
 
-/* Weights of the next tap are not read before the sums of this one are made, which stay what they
- * are: those of many taps at once would take the registers of the sums. */
-#if defined __GNUC__
-#define INLAY_QORDER(w, sum) __asm__("" : "+r"(w), "+r"(sum))
-#else
-#define INLAY_QORDER(w, sum) (void)0
-#endif
-
 /* Adds byte k of each pixel's x to the sums of its channels, four of each pixel; w: the four of the
  * first channel. Returns w, once the sums are made. */
 INLAY_INLINE const int8_t *inlay_qplain_one(const inlay_qtile *tile,

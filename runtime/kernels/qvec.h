@@ -105,6 +105,14 @@ INLAY_INLINE int32_t inlay_upper_product(int32_t a, int32_t b)
 #define INLAY_QTILE_P 2
 #endif
 
+/* Weights of the next tap are not read before the sums of this one are made, which stay what they
+ * are: those of many taps at once would take the registers of the sums. */
+#if defined __GNUC__
+#define INLAY_QORDER(w, sum) __asm__("" : "+r"(w), "+r"(sum))
+#else
+#define INLAY_QORDER(w, sum) (void)0
+#endif
+
 /* The next four bytes. */
 INLAY_INLINE uint32_t inlay_four(const uint8_t *p)
 {

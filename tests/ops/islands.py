@@ -604,17 +604,17 @@ def check(inlay, case, floats, kind, seed):
 
 
 def wide(m, kind):
-    """Codes of 16 bits: a padding between two convolutions, a sum, an image that is turned."""
+    """Codes of 16 bits between functions that have no integer form: a padding, a window, an image that is turned."""
     code, zero = onnx.CODES[kind], {'int16': -300, 'uint16': 33000}[kind]
 
     def q(x, step=.0003):
         by = [m.number(step), m.const(code, [], 'h' if kind == 'int16' else 'H', [zero])]
         return m.node('DequantizeLinear', m.node('QuantizeLinear', x, *by), *by)
     m.opset = 21
-    y = q(m.node('Relu', q(conv_of(m, q('x'), 4, 4))), .0002)
+    y = q(m.node('Exp', q(m.node('Tanh', q('x')))), .0002)
     padded = q(m.node('Pad', y, m.ints(0, 0, 1, 1, 0, 0, 1, 1)), .0002)
-    z = q(m.node('Conv', padded, m.w(4, 4, 3, 3), m.floats(4)))
-    return IMAGE, q(m.node('Transpose', q(m.node('Add', y, z), .0004), perm=[0, 2, 3, 1]), .0004)
+    z = q(m.node('LpPool', padded, kernel_shape=[3, 3]))
+    return IMAGE, q(m.node('Transpose', q(m.node('Sigmoid', z), .0004), perm=[0, 2, 3, 1]), .0004)
 
 
 def check_wide(inlay, kind):
@@ -625,10 +625,9 @@ def check_wide(inlay, kind):
         model, x = written(work, m, dims, y, 12)
         got = answer(inlay, work, model, x)
         want = answer(inlay, work, model, x, '--without=quantize')
-        assert got == want and len(set(want)) > 99, 'other numbers'
+        assert got == want and len(set(want)) > 30, 'other numbers'
         ops = [s['op'] for s in steps_of(inlay, work, model, [])]
-        assert not {'QuantizeLinear', 'DequantizeLinear', 'Pad'} & set(ops), ops
-        assert ops.count('FakeQuantize') <= 3, 'a function is not in the step before it'
+        assert not {'QuantizeLinear', 'DequantizeLinear'} & set(ops), ops
 
 
 def main():

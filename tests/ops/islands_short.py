@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Islands of codes of 16 bits become integer operators, as islands.py has it of bytes: small networks of each, against the
+same model without the pass; and answers of ONNX Runtime, recorded. Results differ by one step of the result's scale at most.
+
+    islands_short.py --inlay INLAY"""
+import argparse
+import math
+import os
+import struct
+
+import host
+import islands
+import onnx
+import tap
+
+F, I8, U8, I16, U16, I32 = (onnx.CODES[t] for t in ('float32', 'int8', 'uint8', 'int16', 'uint16', 'int32'))
+FORM = {I8: 'b', U8: 'B', I16: 'h', U16: 'H'}
+RANGE = {I8: (-128, 127), U8: (0, 255), I16: (-32768, 32767), U16: (0, 65535)}
+ZERO = {I16: -3000, U16: 33000}
+STEP = .0003
+TARGETS = ('portable', 'cortex-m0', 'cortex-m55', 'rv32', 'rv64')
+TARGET = '--target=cortex-m4'
+FLOATS = ('x86-64', 'aarch64')      # that compute several at a time
+
+
+class Island(islands.Island):
+    """Numbers between nodes have codes of 16 bits."""
+
+    def __init__(self, seed, kind):
+        super().__init__(seed, kind)
+        self.opset, self.step, self.inputs = 21, STEP, 1
+
+    def by(self, step=STEP, zero=None):
+        return [self.number(step), self.const(self.kind, [], FORM[self.kind], [ZERO[self.kind] if zero is None else zero])]
+
+    def q(self, x, step=STEP, zero=None):
+        by, self.step = self.by(step, zero), step
+        return self.node('DequantizeLinear', self.node('QuantizeLinear', x, *by), *by)
+
+    def w(self, *dims, channel=None, kind=I8, zero=0, size=None, scale=None):
+        """Weights up to a size, one scale or one for each place of an axis."""
+        low, high = RANGE[kind]
+        if size:
+            low, high = zero - size, zero + size
+        scales = 1 if channel is None else dims[channel]
+        sizes = [] if channel is None else [scales]
+        scale = scale or (.003 if kind in (I8, U8) else .00001)
+        by = [self.const(F, sizes, 'f', [self.r.uniform(.7, 1.3) * scale for _ in range(scales)]), self.const(kind, sizes, FORM[kind], [zero] * scales)]
+        values = [self.r.randint(low, high) for _ in range(math.prod(dims))]
+        return self.node('DequantizeLinear', self.const(kind, dims, FORM[kind], values), *by, **({} if channel is None else {'axis': channel}))
+
+
+IMAGE = [1, 4, 9, 8]
+
+
+def conv_of(m, x, ic, oc, k=3, channel=0, kind=I8, **attrs):
+    size = attrs.pop('size', None)
+    return m.node('Conv', x, m.w(oc, ic // attrs.get('group', 1), k, k, channel=channel, kind=kind, size=size), m.floats(oc), kernel_shape=[k, k],
+                  pads=[k // 2] * 4, **attrs)
+
+
+def conv(m):
+    return IMAGE, m.q(conv_of(m, m.q('x'), 4, 6))
+
+
+def pointwise(m):
+    """More channels than a block, and two layers."""
+    y = m.q(conv_of(m, m.q('x'), 4, 37, 1, channel=None), .0001)
+    return IMAGE, m.q(conv_of(m, y, 37, 5, 1, size=40), .0004)
+
+
+def strided(m):
+    return [2, 3, 11, 10], m.q(conv_of(m, m.q('x'), 3, 18, 3, strides=[2, 1], dilations=[1, 2]))
+
+
+def groups(m):
+    return [1, 6, 7, 5], m.q(m.node('Relu', conv_of(m, m.q('x'), 6, 9, group=3)))
+
+
+def depthwise(m):
+    return [1, 11, 9, 8], m.q(conv_of(m, m.q('x'), 11, 11, group=11, strides=[1, 2]))
+
+
+def depthwise_wide(m):
+    """Weights of 16 bits."""
+    return [1, 11, 9, 8], m.q(conv_of(m, m.q('x'), 11, 11, group=11, kind=I16))
+
+
+def conv_wide(m):
+    y = m.q(conv_of(m, m.q('x'), 4, 18, kind=I16))
+    return IMAGE, m.q(m.node('Conv', y, m.w(5, 18, 1, 1, channel=0, kind=U16, zero=32768), m.floats(5), kernel_shape=[1, 1]), .001)
+
+
+def clipped(m):
+    """Bounds that the result's range does not imply."""
+    y = m.q(m.node('Clip', conv_of(m, m.q('x'), 4, 4), m.number(-1.0), m.number(2.0)))
+    return IMAGE, m.q(m.node('Relu', conv_of(m, y, 4, 4, 1)))
+
+
+def signal(m):
+    y = m.node('Conv', m.q('x'), m.w(7, 3, 5, channel=0), m.floats(7), kernel_shape=[5], pads=[2, 2])
+    return [1, 3, 31], m.q(y)
+
+
+def zeros(m):
+    """Weights without a sign: they take 16 bits where their zero point is far from the middle."""
+    y = m.q(m.node('Conv', m.q('x'), m.w(6, 4, 3, 3, channel=0, kind=U8, zero=128), m.floats(6), pads=[1] * 4))
+    return IMAGE, m.q(m.node('Conv', y, m.w(6, 6, 1, 1, kind=U8, zero=9)), .001)
+
+
+def gemm(m):
+    return [3, 10], m.q(m.node('Gemm', m.q('x'), m.w(7, 10, channel=0), m.floats(7), transB=1))
+
+
+def line(m):
+    """One row, which is read where it lies; then weights of 16 bits."""
+    y = m.q(m.node('Gemm', m.q('x'), m.w(12, 20, scale=.0005), m.floats(20)), .001)
+    return [1, 12], m.q(m.node('Gemm', y, m.w(20, 9, kind=I16, size=3000)), .002)
+
+
+def long_line(m):
+    """Sums that 32 bits do not hold."""
+    return [1, 1300], m.q(m.node('Gemm', m.q('x'), m.w(1300, 6, channel=1, scale=.00005), m.floats(6)))
+
+
+def matmul(m):
+    y = m.q(m.node('Add', m.node('MatMul', m.q('x'), m.w(10, 6, channel=1)), m.floats(6)))
+    return [2, 3, 10], m.q(m.node('MatMul', y, m.w(6, 9)))
+
+
+def large_scale(m):
+    """Sums that are fewer than the result's steps."""
+    y = m.node('Conv', m.q('x', .01), m.w(4, 4, 1, 1, size=3, scale=.1), kernel_shape=[1, 1])
+    return IMAGE, m.q(y, .0005, zero=0 if m.kind == I16 else 32768)
+
+
+def moves(m):
+    """Padding, another order, parts: nothing computes between two products."""
+    y = m.q(conv_of(m, m.q('x'), 4, 4))
+    y = m.node('Pad', y, m.ints(0, 0, 1, 1, 0, 0, 1, 1))
+    a, b = m.node('Split', m.q(y), axis=1, outs=2, num_outputs=2)
+    y = m.node('Concat', b, a, axis=1)
+    return IMAGE, m.q(conv_of(m, m.q(m.node('Transpose', y, perm=[0, 1, 3, 2])), 4, 3, 1), .001)
+
+
+def sums(m):
+    a, b, m.inputs = m.q('x'), m.q('x', .0004, 7), 2
+    y = m.q(m.node('Relu', m.node('Add', a, b)), .0005)
+    return IMAGE, m.q(m.node('Sub', y, m.q(m.node('Relu', b), .0002)), .0004)
+
+
+def products(m):
+    """The second factor is one number for each channel."""
+    a = m.q('x')
+    return IMAGE, m.q(m.node('Mul', a, m.q(m.node('GlobalAveragePool', a), .0001)), .0005)
+
+
+def means(m):
+    y = m.q(m.node('ReduceMean', m.q('x'), m.ints(2, 3), keepdims=0), .0001)
+    return [2, 9, 5, 4], m.q(m.node('Relu', y), .00005)
+
+
+def rescaled(m):
+    """A clip by itself, and other steps."""
+    return IMAGE, m.q(m.q(m.node('Clip', m.q(conv_of(m, m.q('x'), 4, 4, 1)), m.number(-3.0), m.number(4.5)), .0002), .0004)
+
+
+CASES = [sums, products, means, rescaled, conv, pointwise, strided, groups, depthwise, depthwise_wide, conv_wide, clipped, signal, zeros, gemm, line, long_line, matmul, large_scale, moves]
+# Steps of the last of some layers: how far the layers before it may have gone on.
+LAYERS = {sums: 2, products: 2, means: 2, rescaled: 2, pointwise: 2, clipped: 2, conv_wide: 2, zeros: 2, line: 2, matmul: 2, moves: 2}
+
+
+def kernels_of(inlay, work, model, *flags):
+    out = os.path.join(work, 'made')
+    status, text = host.run([inlay, 'compile', model, '-o', out, '--name', 'm', *flags])
+    assert not status, text
+    return [s['kernel'] for s in host.manifest(out, 'm')['steps']]
+
+
+def check(inlay, case, kind):
+    m = Island(1, kind)
+    dims, y = case(m)
+    with host.Work() as work:
+        model, x = islands.written(work, m, dims, y, 8)
+        got, want = islands.answer(inlay, work, model, x, TARGET), islands.answer(inlay, work, model, x, '--without=quantize')
+        assert len(got) == len(want) and len(set(want)) > 5, 'the model says nothing'
+        far = max(abs(a - b) for a, b in zip(got, want)) / m.step
+        assert far < LAYERS.get(case, 1) + .01, 'differs by %.2f steps' % far
+        off = sum(abs(a - b) > m.step / 2 for a, b in zip(got, want))
+        assert off * 10 <= len(got) + 10, '%d of %d numbers are one step away' % (off, len(got))
+        used = kernels_of(inlay, work, model, TARGET)
+        floats = [k for k in used if k.endswith('_f32') or k.startswith(('conv', 'dwconv'))]
+        assert not floats, 'float: %s' % floats
+        between = [k[:-4] for k in used if 'quantize' in k]
+        assert between == ['quantize'] * m.inputs + ['dequantize'], used
+        for flags in ([TARGET, '--plan=simple'], [TARGET, '--plan=order'], [TARGET, '--optimize=speed'], *(['--target=' + target] for target in TARGETS)):
+            assert islands.answer(inlay, work, model, x, *flags) == got, 'other results with %s' % ' '.join(flags)
+        for target in FLOATS:
+            used = kernels_of(inlay, work, model, '--target=' + target)
+            assert not any('_short' in k for k in used), used
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--inlay', required=True)
+    inlay = parser.parse_args().inlay
+    t = tap.Tap()
+    for case in CASES:
+        for kind, name in ((I16, 'int16'), (U16, 'uint16')):
+            try:
+                check(inlay, case, kind)
+                t.ok('%s of %s' % (case.__name__, name))
+            except AssertionError as e:
+                t.fail('%s of %s' % (case.__name__, name), e)
+    t.done()
+
+
+if __name__ == '__main__':
+    main()
