@@ -91,6 +91,7 @@ static void take_options(const Claim *claim, Options *taken)
     taken->state = claim->state;
     taken->stream = claim->stream;
     taken->preprocess = claim->preprocess;
+    taken->target = family_target(claim->family);
     taken->optimize = claim->winograd ? PLAN_SPEED : PLAN_RAM;
     taken->hash_model = claim->model_sha256 != NULL;
 }

@@ -71,6 +71,14 @@ const Family *family_of_target(const char *target)
     return NULL;
 }
 
+const char *family_target(const Family *family)
+{
+    size_t i = 0;
+    while (families + family_of[i] != family)
+        i++;
+    return target_names[i];
+}
+
 const Family *family_named(const char *name)
 {
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)

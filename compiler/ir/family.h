@@ -42,6 +42,8 @@ typedef struct Family {
 extern const char *const target_names[];
 /* The family of a target; of NULL: this host's. NULL: there is no such target. */
 const Family *family_of_target(const char *target);
+/* A target of that family. */
+const char *family_target(const Family *family);
 /* By its own name; NULL: there is none. */
 const Family *family_named(const char *name);
 

@@ -192,6 +192,8 @@ def kernels_of(inlay, work, model, *flags):
     out = os.path.join(work, 'made')
     status, text = host.run([inlay, 'compile', model, '-o', out, '--name', 'm', *flags])
     assert not status, text
+    status, text = host.run([inlay, 'prove', os.path.join(out, 'm.json'), model])
+    assert not status, text
     return [s['kernel'] for s in host.manifest(out, 'm')['steps']]
 
 

@@ -16,6 +16,7 @@ static void each_target_has_a_family(void **state)
         const Family *family = family_of_target(target_names[i]);
         assert_non_null(family);
         assert_ptr_equal(family, family_named(family->name));
+        assert_ptr_equal(family, family_of_target(family_target(family)));
         assert_true(family->float_width == 16 || family->float_width == 4);
         assert_true(family->byte_width == 16 || family->byte_width == 4);
         assert_true(family->byte_depth >= 1 && family->byte_depth <= 16);
