@@ -31,8 +31,12 @@ typedef struct inlay_fetch {
     size_t last;
 } inlay_fetch;
 
-/* Operands of a step that fetches, at most, its window included. */
-#define INLAY_FETCH_OPERANDS 13
+/* Operands of a step that fetches, at most, its window included: as many as most steps have. The
+ * source of a model with more says how many. */
+enum { INLAY_FETCH_USUAL = 13, INLAY_FETCH_MOST = 23 };
+#ifndef INLAY_FETCH_OPERANDS
+#define INLAY_FETCH_OPERANDS INLAY_FETCH_USUAL
+#endif
 
 /* The parameters of a step that fetches. */
 typedef struct inlay_pieces {

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "emit/embedded.h"
 #include "emit/tables.h"
+#include "inlay_fetch.h"
 #include "rules/packed.h"
 
 typedef VEC(const char *) Names;
@@ -45,6 +46,8 @@ static void add_file(RuntimeUse *use, const char *file)
 static void add_files(RuntimeUse *use, const Emitter *emitter)
 {
     const Program *program = emitter->program;
+    const int operands = program_fetch_operands(program);
+    use->operands = operands > use->operands ? operands : use->operands;
     add_file(use, "inlay.h");
     if (has_weights(emitter))
         add_file(use, "inlay_weights.h");
@@ -180,6 +183,11 @@ Text runtime_includes(const RuntimeUse *use)
         text_put(&text, "#include <math.h>\n\n");
     put_tiles(&text, &use->tiles);
     put_packed(&text, use->packed);
+    if (use->operands > INLAY_FETCH_USUAL)
+        text_print(&text,
+                   "/* Operands of a step with a window. */\n"
+                   "#define INLAY_FETCH_OPERANDS %d\n\n",
+                   use->operands);
     if (use->dealt)
         text_put(&text, "/* Rings of a stream share a pool, in which rows have "
                         "slots. */\n#define INLAY_ROW_SLOTS\n\n");

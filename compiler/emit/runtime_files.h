@@ -12,6 +12,7 @@ typedef struct RuntimeUse {
     Arena *arena;
     VEC(const char *) file; /* in the order of their #include lines */
     TileUse tiles;
+    int operands;   /* of steps that fetch, at most */
     int32_t packed; /* INLAY_QUSE_...: what packed products have */
     bool math;      /* tables name constants of <math.h> */
     bool slots;     /* with the files of the slots */

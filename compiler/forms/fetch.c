@@ -66,7 +66,7 @@ static int64_t bytes_of(const Operand *operand)
 static bool may_fetch(const Step *step)
 {
     return !step_jumps(step) && !step->pushed &&
-           step->n_operand < INLAY_FETCH_OPERANDS;
+           step->n_operand < INLAY_FETCH_MOST;
 }
 
 /* Is it made again and again? */

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/size.h"
+
+/* Steps of any model run here. */
+#define INLAY_FETCH_OPERANDS INLAY_FETCH_MOST
 #include "inlay_coded.h"
 
 Tensor *tensor_root(Tensor *tensor, int64_t *offset)
@@ -455,6 +458,17 @@ inlay_coded fetch_coded(const Step *step, const FetchPart *part)
         .turned = coded->paired ? coded->pair.apart : coded->turned,
         .low = (uint8_t)(coded->paired ? coded->pair.low : 0),
     };
+}
+
+int program_fetch_operands(const Program *program)
+{
+    int most = 0;
+    for (size_t i = 0; i < program->step.n; i++) {
+        const Step *step = program->step.at[i];
+        if (step->fetch && step->n_operand > most)
+            most = step->n_operand;
+    }
+    return most;
 }
 
 static const inlay_pieces *pieces_of(Arena *arena, const Step *step)

@@ -316,6 +316,8 @@ typedef struct Program {
  * they keep their numbers and their order. */
 bool step_jumps(const Step *step);
 bool program_jumps(const Program *program);
+/* The most operands of a step that fetches, its window included; 0: there is none. */
+int program_fetch_operands(const Program *program);
 /* From the first step that jumps to the last that is jumped over; empty: none does. */
 StepRange steps_jumped(Step *const *step, int32_t steps);
 /* Operands that the step's kernel knows. */

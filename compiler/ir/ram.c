@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "inlay_fetch.h"
 #include "ir/lengths.h"
 
 /* A column of the table: a family of targets. */
@@ -92,13 +93,22 @@ static int64_t outside_bytes(Tensor *const *tensor, size_t count)
 /* Pointers that a run keeps besides whose weights may be replaced meanwhile. */
 enum { UPDATE_POINTERS = 4 };
 
+/* Pointers that references to operands take the room of, beside those that each step that fetches
+ * has. */
+static int more_references(const Program *program)
+{
+    enum { REFERENCE = 7 };
+    const int more = program_fetch_operands(program) - INLAY_FETCH_USUAL;
+    return more > 0 ? more * REFERENCE : 0;
+}
+
 /* What a generated function keeps for the steps: pointers, and dimensions that the caller may
  * leave out. */
 static int64_t frame_bytes(const Program *program)
 {
     const Graph *graph = program->graph;
-    const int pointers =
-        program_bases(program) + (program->updates ? UPDATE_POINTERS : 0);
+    const int pointers = program_bases(program) + more_references(program) +
+                         (program->updates ? UPDATE_POINTERS : 0);
     int64_t bytes = 0;
     for (int i = 0; i < COLUMNS; i++)
         if (is_meant(columns + i, program->family))

@@ -131,6 +131,32 @@ def check_bytes(t, o, work, path, window, flags):
     return out, after
 
 
+def recurrent(halves):
+    """A GRU, of float16 weights that are read as they are, or of float32."""
+    of = random.Random(8)
+    sizes = {'w': [1, 3 * WIDTH, 40], 'r': [1, 3 * WIDTH, WIDTH]}
+    weights = [make_tensor(name, 10 if halves else 1, dims, struct.pack('<%d%s' % (dims[1] * dims[2], 'e' if halves else 'f'), *[of.gauss(0, 0.1) for _ in range(dims[1] * dims[2])]))
+               for name, dims in sizes.items()]
+    casts = [make_node('Cast', [name], [name + '32'], 'cast ' + name, to=1) for name in sizes] if halves else []
+    names = [name + ('32' if halves else '') for name in sizes]
+    return make_model(casts + [make_node('GRU', ['x'] + names, ['y'], 'gru', hidden_size=WIDTH)], [make_value('x', 1, [4, 1, 40])], [make_value('y', 1, [4, 1, 1, WIDTH])], weights)
+
+
+def check_recurrent(t, o, work, halves, flags):
+    """The steps with the most operands."""
+    label = 'recurrent, %s: ' % ('float16' if halves else 'float32')
+    path = written(os.path.join(work, 'r.onnx'), recurrent(halves))
+    plain, out = os.path.join(work, 'plain'), os.path.join(work, 'out')
+    compiled(o, path, plain)
+    status, text = compiled(o, path, out, '--code-weights', '--window=1M')
+    t.ok(label + 'compiles', status == 0, text)
+    roles = sorted(c['role'] for c in host.manifest(out, 'm')['constants'] if c['place'] == 'coded')
+    t.ok(label + 'its weights are coded', len([r for r in roles if 'weights' in r]) == 3, roles)
+    weights = lambda folder, name: [written(os.path.join(work, name), read(folder + '/src/m_weights.bin'))]
+    want, got = executed(work, plain, weights(plain, 'p')), executed(work, out, weights(out, 'w'), flags)
+    t.ok(label + 'the same results', got[0] == 0 and got[2] == want[2], (got[1][:2000], want[1][:200]))
+
+
 def check_claims(t, o, work, path, out, man):
     """Rooms that are not those of the plan."""
     rooms = man['weights']['stream']['room']
@@ -152,6 +178,8 @@ def main():
         for window, flags in ((30000, trial.sanitizing('gcc') or []), (100000, [])):
             out, man = check_bytes(t, o, work, path, window, flags)
         check_claims(t, o, work, path, out, man)
+        for halves in (False, True):
+            check_recurrent(t, o, work, halves, trial.sanitizing('gcc') or [])
         for words in (['--weights=blob'], ['--weights=stream', '--window=4K'], ['--threads=2'], ['--resident=4K', '--window=4K']):
             status, text = host.run([o.inlay, 'compile', path, '-o', os.path.join(work, 'no'), '--code-weights'] + words)
             t.ok('usage: ' + ' '.join(words), status == 64, text)
