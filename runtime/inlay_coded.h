@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD
  * Inlay runtime: weights that are coded in flash, and decoded into a window of the arena right
- * before a step takes them. Bytes may be coded in pairs (inlay_pairs.h); of other constants this
- * holds:
+ * before a step takes them. Bytes may be coded in pairs (inlay_pairs.h), channels may have palettes
+ * (inlay_palette.h, which is included before this where any have); of other constants this holds:
  *
  * Of each value of a constant the highest byte is coded, the others are stored as they are. The
  * sign of a float is its lowest bit meanwhile, so that the highest byte is the exponent. Bytes fall
@@ -28,7 +28,8 @@ enum {
     INLAY_CODE_PREFIX = 7,    /* bits of a prefix at most */
     INLAY_CODE_NUMBER = 5,    /* of a number within a class */
     INLAY_CODE_ENTRIES = 128, /* prefixes of so many bits */
-    INLAY_CODE_BEHIND = 4     /* bytes that may be read behind the code words */
+    INLAY_CODE_BEHIND = 4,    /* bytes that may be read behind the code words */
+    INLAY_CODE_PALETTE = 8
 };
 
 /* The code of a constant that a step reads. */
@@ -42,7 +43,9 @@ typedef struct inlay_coded {
     uint8_t width;         /* bytes of a value: 1, 2 or 4 */
     uint8_t
         turned; /* the sign is the lowest bit, or one of those that are stored */
-    uint8_t low; /* bits of each byte that are stored, of pairs; else 0 */
+    /* bits of each byte that are stored, of pairs; else 0; or INLAY_CODE_PALETTE: `begin` is how
+     * the blocks lie */
+    uint8_t low;
 } inlay_coded;
 
 /* The parameters of a step that decodes. */
@@ -228,6 +231,10 @@ static inline void inlay_decode_make(const inlay_coded *coded,
                                      inlay_code *code)
 {
     const unsigned char *book = weights + coded->at;
+#ifdef INLAY_PALETTES
+    if (coded->low == INLAY_CODE_PALETTE)
+        return;
+#endif
     if (coded->low) {
         const inlay_pairs p = inlay_coded_pairs(coded, book, 0, code);
         inlay_pairs_make(&p);
@@ -252,6 +259,23 @@ static inline void inlay_decode(const inlay_coded *coded,
     }
 }
 
+/* n values of a piece, from value `first` on. */
+static inline void inlay_decode_one(const inlay_coded *coded,
+                                    const unsigned char *weights,
+                                    uint32_t first, int32_t piece,
+                                    unsigned char *to, size_t n,
+                                    inlay_code *code)
+{
+#ifdef INLAY_PALETTES
+    if (coded->low == INLAY_CODE_PALETTE) {
+        inlay_palette_decode(coded->begin, coded->width, weights + coded->at,
+                             first, to, n);
+        return;
+    }
+#endif
+    inlay_decode(coded, weights, first, coded->begin[piece], to, n, code);
+}
+
 /* The constants of a piece. The table of the only one stays from piece to piece. */
 static inline void inlay_decode_piece(const inlay_fetching *f,
                                       const inlay_decoding *d, int32_t piece)
@@ -273,8 +297,8 @@ static inline void inlay_decode_piece(const inlay_fetching *f,
                 (uint32_t)piece * (p->advance[one->operand] / coded->width);
         if (!piece || p->fetches > 1)
             inlay_decode_make(coded, weights, code);
-        inlay_decode(coded, weights, first, coded->begin[piece],
-                     window + one->at, n / coded->width, code);
+        inlay_decode_one(coded, weights, first, piece, window + one->at,
+                         n / coded->width, code);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "emit/arena_csv.h"
 #include "emit/group.h"
 #include "emit/html.h"
+#include "emit/palettes.h"
 #include "emit/report.h"
 #include "ir/ram.h"
 #include "pipeline/depfile.h"
@@ -55,6 +56,20 @@ static void print_group(Compile *compile)
                  compile->options->output, group->name, group->name);
 }
 
+/* How far weights are off that were rounded. */
+static void print_palettes(Pieces *to, const Program *program)
+{
+    const PaletteSum sum = palette_sum(program);
+    if (!program->palette.values)
+        return;
+    pieces_print(to,
+                 "%d values a channel of %d weights: %" PRIu64
+                 " bytes in %" PRIu64
+                 "; off by %.2f %% of their size, at most %.0f %%\n",
+                 program->palette.values, sum.weights, sum.plain, sum.coded,
+                 100 * sum.error, 100 * sum.most);
+}
+
 /* What was made, in a few lines, and what to do with it. */
 static void print_summary(Compile *compile)
 {
@@ -68,6 +83,7 @@ static void print_summary(Compile *compile)
                  "), total RAM %" PRId64 "; weights %" PRIu64 " bytes\n",
                  name, plan->arena_size, plan->lower_bound,
                  program_ram(program).total, program->weight_bytes);
+    print_palettes(to, program);
     pieces_print(to,
                  "written to %s: include src/%s.h, call %s_run(); %s.txt "
                  "has all figures\n",

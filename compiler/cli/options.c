@@ -142,6 +142,7 @@ static const char *const plan_values[] = { "simple", "order", "overlap",
                                            "stream", NULL };
 static const char *const goal_values[] = { "ram", "balanced", "speed", NULL };
 static const char *const type_values[] = { "file", "float32", NULL };
+static const char *const palette_values[] = { "4", "16", NULL };
 static const char *const load_values[] = { "stream", "eager", NULL };
 
 #define AT(member) offsetof(Options, member)
@@ -251,6 +252,10 @@ static const OptionRow options[] = {
     FLAG("code-weights", 0, PLANS, code_weights,
          "weights are coded without loss where that saves flash, and decoded "
          "into a window of the arena before a step takes them"),
+    CHOICE("palette", PLANS, palette, "VALUES", palette_values, PALETTES_OF_4,
+           "each output channel of a weight has so many values, those nearest "
+           "to its own, where that is smaller; the report says how far they "
+           "are off (--code-weights)"),
     BYTES("window", PLANS, window,
           "the weights are read through a window of the arena of so many bytes "
           "(--weights=stream), or decoded into one (--code-weights; default: "
@@ -392,6 +397,7 @@ static const OptionRule rules[] = {
     { "compile", "update", "slices", RULE_EXCLUDES, NULL },
     { "compile", "window", "weights|code-weights", RULE_NEEDS, "stream" },
     { "compile", "code-weights", "weights", RULE_EXCLUDES, "blob|stream" },
+    { NULL, "palette", "code-weights", RULE_NEEDS, NULL },
     { NULL, "code-weights", "resident", RULE_EXCLUDES, NULL },
     { NULL, "code-weights", "threads", RULE_EXCLUDES, NULL },
     { NULL, "resident", "window", RULE_NEEDS, NULL },

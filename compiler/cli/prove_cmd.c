@@ -249,6 +249,11 @@ static LowerOptions lower_options(const Claim *claim, bool any_rows)
         .for_speed = claim->winograd,
         .any_rows = any_rows,
         .window = claim->coded ? 0 : claim->window,
+        .palette = {
+            .values = claim->palette,
+            .left = (int)claim->left.n,
+            .number = claim->left.at,
+        },
     };
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/crc32.h"
 #include "bounds/bounds.h"
+#include "emit/palettes.h"
 #include "emit/tables.h"
 #include "emit/updates.h"
 
@@ -113,6 +114,16 @@ static const char *place_of(const Program *program, const WeightSlot *slot)
     return slot->tensor->region ? "code" : "blob";
 }
 
+/* How far a weight's numbers were moved. */
+static json_t *error_facts(const Palette *palette)
+{
+    json_t *object = manifest_made(json_object());
+    set_number(object, "values", (uint64_t)palette->values);
+    manifest_set(object, "error", json_real(palette->error));
+    manifest_set(object, "most", json_real(palette->most));
+    return object;
+}
+
 json_t *constant_facts(const Program *program, const ConstantUse *uses,
                        size_t i)
 {
@@ -130,6 +141,8 @@ json_t *constant_facts(const Program *program, const ConstantUse *uses,
         set_number(object, "plain", slot->coded->plain);
         set_number(object, "bound", slot->coded->bound);
     }
+    if (slot->coded && slot->palette)
+        manifest_set(object, "palette", error_facts(slot->palette));
     if (in_code)
         manifest_set(object, "crc32", crc_of(program, slot));
     return object;
@@ -144,6 +157,26 @@ static json_t *room_facts(const Program *program)
     return list;
 }
 
+/* What was asked for of palettes, which weights stay as they are, and what that came to. */
+static json_t *palette_facts(const Program *program)
+{
+    const PaletteAsk *ask = &program->palette;
+    const PaletteSum sum = palette_sum(program);
+    json_t *object = manifest_made(json_object());
+    json_t *left = manifest_made(json_array());
+    for (int i = 0; i < ask->left; i++)
+        json_array_append_new(left,
+                              manifest_made(json_integer(ask->number[i])));
+    set_number(object, "values", (uint64_t)ask->values);
+    manifest_set(object, "left", left);
+    set_number(object, "weights", (uint64_t)sum.weights);
+    set_number(object, "plain", sum.plain);
+    set_number(object, "bytes", sum.coded);
+    manifest_set(object, "error", json_real(sum.error));
+    manifest_set(object, "most", json_real(sum.most));
+    return object;
+}
+
 /* What was asked for of streamed weights, and what that came to. */
 json_t *stream_facts(const Program *program)
 {
@@ -156,6 +189,8 @@ json_t *stream_facts(const Program *program)
         manifest_set(object, "coded", json_true());
         manifest_set(object, "room", room_facts(program));
     }
+    if (program->palette.values)
+        manifest_set(object, "palette", palette_facts(program));
     set_number(object, "window_used", (uint64_t)use->window);
     set_number(object, "resident_used", (uint64_t)use->kept);
     set_number(object, "traffic", (uint64_t)use->traffic);

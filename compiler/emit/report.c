@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "emit/islands.h"
+#include "emit/palettes.h"
 #include "emit/peak.h"
 #include "emit/state_offers.h"
 #include "emit/weights.h"
@@ -59,12 +60,26 @@ static void put_stream(Text *text, const StreamUse *use)
 static uint64_t decoding_tenths(const Coded *coded)
 {
     enum { CLASSES = 121, JOINED = 140, ESCAPE = 1050 };
+    enum { OF_BYTES = 51, OF_WIDER = 59 }; /* by palettes */
     static const uint64_t group[] = { [3] = 470, [4] = 390, [5] = 420 };
     const uint64_t values = (uint64_t)coded->values;
+    if (coded->palette)
+        return coded->width > 1 ? OF_WIDER : OF_BYTES;
     if (!coded->paired)
         return CLASSES + (coded->width > 1 ? JOINED : 0);
     return group[coded->pair.low] / PAIR_GROUP +
            coded->pair.escapes * ESCAPE / values;
+}
+
+/* What comes beside the coded bytes: how far numbers were moved, or a bound. */
+static void put_beside(Text *text, const WeightSlot *slot)
+{
+    const Palette *palette = slot->palette;
+    if (palette)
+        text_print(text, "%d values a channel, off by %.2f %%, at most %.0f %%",
+                   palette->values, 100 * palette->error, 100 * palette->most);
+    else
+        text_print(text, "entropy %" PRIu64, slot->coded->bound);
 }
 
 /* Those that are coded. */
@@ -76,14 +91,33 @@ static void put_coded(Text *text, const Program *program)
         if (!coded)
             continue;
         const uint64_t tenths = decoding_tenths(coded);
-        text_print(text,
-                   "%-9s %s %s: %" PRIu64 " bytes, coded %" PRIu64
-                   ", entropy %" PRIu64 ", about %" PRIu64 ".%" PRIu64
-                   " instructions a value\n",
+        text_print(text, "%-9s %s %s: %" PRIu64 " bytes, coded %" PRIu64 ", ",
                    "", dtype_name(slot->tensor->dtype),
                    shape_text(text->arena, &slot->tensor->shape), coded->plain,
-                   coded->bytes, coded->bound, tenths / 10, tenths % 10);
+                   coded->bytes);
+        put_beside(text, slot);
+        text_print(text,
+                   ", about %" PRIu64 ".%" PRIu64 " instructions a value\n",
+                   tenths / 10, tenths % 10);
     }
+}
+
+/* What palettes come to. */
+static void put_palettes(Text *text, const Program *program)
+{
+    const PaletteSum sum = palette_sum(program);
+    if (!program->palette.values)
+        return;
+    text_print(text,
+               "palette   %d values a channel, of %d weights with %" PRIu64
+               " bytes, now %" PRIu64 "; %d others stay as they are\n",
+               program->palette.values, sum.weights, sum.plain, sum.coded,
+               program->palettes - sum.weights);
+    if (sum.weights)
+        text_print(text,
+                   "%-9s they are off by %.2f %% of their size (root of the "
+                   "mean square), at most by %.0f %%\n",
+                   "", 100 * sum.error, 100 * sum.most);
 }
 
 static void put_regions(Text *text, const Plan *plan)
@@ -152,6 +186,7 @@ static void head(Text *text, const Program *program, const char *name)
     put_widened(text, program->graph);
     put_stream(text, &program->stream);
     put_coded(text, program);
+    put_palettes(text, program);
     put_arena(text, plan);
     put_regions(text, plan);
     put_ram(text, program);

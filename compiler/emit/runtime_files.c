@@ -43,11 +43,23 @@ static void add_file(RuntimeUse *use, const char *file)
     VEC_PUSH(use->arena, &use->file, file);
 }
 
+/* Values of the palettes that steps decode; 0: there are none. */
+static int palettes_of(const Program *program)
+{
+    for (size_t i = 0; i < program->weight.n; i++) {
+        const Coded *coded = program->weight.at[i].coded;
+        if (coded && coded->palette)
+            return coded->palette->values;
+    }
+    return 0;
+}
+
 static void add_files(RuntimeUse *use, const Emitter *emitter)
 {
     const Program *program = emitter->program;
     const int operands = program_fetch_operands(program);
     use->operands = operands > use->operands ? operands : use->operands;
+    use->palettes = palettes_of(program);
     add_file(use, "inlay.h");
     if (has_weights(emitter))
         add_file(use, "inlay_weights.h");
@@ -57,8 +69,11 @@ static void add_files(RuntimeUse *use, const Emitter *emitter)
         add_file(use, "inlay_update.h");
     if (weights_streamed(emitter) || program->stream.steps)
         add_file(use, "inlay_fetch.h");
-    if (program->stream.coded && program->stream.steps)
+    if (program->stream.coded && program->stream.steps) {
+        if (use->palettes)
+            add_file(use, "inlay_palette.h");
         add_file(use, "inlay_coded.h");
+    }
     if (program_sliced(program))
         add_file(use, "inlay_slices.h");
     if (program->plan.threads)
@@ -188,6 +203,11 @@ Text runtime_includes(const RuntimeUse *use)
                    "/* Operands of a step with a window. */\n"
                    "#define INLAY_FETCH_OPERANDS %d\n\n",
                    use->operands);
+    if (use->palettes)
+        text_print(&text,
+                   "/* Values of the palettes of weights. */\n"
+                   "#define INLAY_PALETTES %d\n\n",
+                   use->palettes);
     if (use->dealt)
         text_put(&text, "/* Rings of a stream share a pool, in which rows have "
                         "slots. */\n#define INLAY_ROW_SLOTS\n\n");

@@ -13,6 +13,7 @@ typedef struct RuntimeUse {
     VEC(const char *) file; /* in the order of their #include lines */
     TileUse tiles;
     int operands;   /* of steps that fetch, at most */
+    int palettes;   /* INLAY_PALETTES; 0: there are none */
     int32_t packed; /* INLAY_QUSE_...: what packed products have */
     bool math;      /* tables name constants of <math.h> */
     bool slots;     /* with the files of the slots */

@@ -55,11 +55,11 @@ static bool is_constant(const Program *program, const inlay_ref *ref)
     return ref->base == INLAY_WEIGHTS || in_code;
 }
 
-/* Where the pieces of coded constants begin is in the code. */
+/* Where the pieces of coded constants begin, or how their blocks lie, is in the code. */
 static void add_fetch(Sha256 *h, const Fetch *fetch)
 {
     for (int i = 0; fetch && i < fetch->parts; i++)
-        for (int k = 0; fetch->part[i].coded && k < fetch->pieces; k++)
+        for (int k = 0; k < fetch->part[i].begins; k++)
             add_number(h, fetch->part[i].begin[k]);
 }
 

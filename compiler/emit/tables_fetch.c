@@ -71,13 +71,13 @@ void table_fetch(Text *text, const Step *step, int params, const char *end)
     put_pieces(text, step, params);
 }
 
-/* The bits that the pieces of a part begin with. */
+/* The bits that the pieces of a part begin with, or how its blocks lie. */
 static void put_begins(Text *text, const Step *step, int i)
 {
     enum { BEGINS_OF_LINE = 12 };
     const Fetch *fetch = step->fetch;
     text_print(text, "static const uint32_t begin%d_%d[] = {", step->index, i);
-    for (int32_t k = 0; k < fetch->pieces; k++)
+    for (int32_t k = 0; k < fetch->part[i].begins; k++)
         text_print(text, "%s%" PRIu32 "u,", k % BEGINS_OF_LINE ? " " : "\n    ",
                    fetch->part[i].begin[k]);
     text_put(text, "\n};\n");

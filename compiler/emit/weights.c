@@ -218,8 +218,12 @@ static bool lies_alike(const WeightSlot *a, const WeightSlot *b)
 {
     if (!a->coded || !b->coded)
         return !a->coded && !b->coded;
+    if (!a->coded->palette != !b->coded->palette)
+        return false;
     return a->tensor->dtype == b->tensor->dtype &&
-           a->coded->bytes == b->coded->bytes;
+           a->coded->bytes == b->coded->bytes &&
+           (!a->coded->palette ||
+            palette_alike(a->coded->palette, b->coded->palette));
 }
 
 static void place_slot(Program *program, Places *places, const size_t *same,

@@ -7,14 +7,12 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "forms/coded_palette.h"
 #include "inlay_coded.h"
 
 enum {
     CHUNK = 64 * 1024,
-    WIDEST = 4,      /* bytes of a value */
-    LEAST = 256,     /* bytes of constants that may be coded */
-    FIXED = 96,      /* bytes of code that a coded constant costs, about */
-    LEAST_PART = 32, /* it saves this part of its bytes at least */
+    WIDEST = 4, /* bytes of a value */
     /* pairs may be so far from the entropy, and so many bytes */
     PAIRED_PERCENT = 3,
     PAIRED_MORE = 64,
@@ -168,25 +166,37 @@ static void make_pairs(Coded *coded, const Counts *counts)
     coded->bytes = paired_bytes(coded);
 }
 
-/* Makes the code; does it pay? */
-static bool make_code(Coded *coded, const Counts *counts)
+static void make_code(Coded *coded, const Counts *counts)
 {
     make_classes(coded, counts);
     if (coded->width == 1)
         make_pairs(coded, counts);
-    return coded->bytes + FIXED + coded->plain / LEAST_PART <= coded->plain;
+}
+
+/* Palettes, where they are smaller than what was made. */
+static void take_palette(Program *program, const Palette *palette, Coded *coded)
+{
+    const int64_t bytes = palette_bytes(palette, coded->values, coded->width);
+    if (bytes < 0 || (uint64_t)bytes >= coded->bytes ||
+        !palette_fits(program, palette, coded))
+        return;
+    coded->palette = palette;
+    coded->paired = false;
+    coded->bytes = (uint64_t)bytes;
+    coded->bits = 0;
 }
 
 /* The code of a constant whose values get their place behind `at` of the file; NULL: it does not
  * pay. */
-static Coded *choose(Program *program, const Tensor *tensor, uint64_t at)
+static Coded *choose(Program *program, const WeightSlot *slot, uint64_t at)
 {
     Arena *arena = program->graph->arena;
     Store *store = program->graph->store;
+    const Tensor *tensor = slot->tensor;
     const int64_t bytes = tensor_bytes(tensor);
     Counts counts = { 0 };
     Coded *coded = NEW(arena, Coded);
-    if (bytes < LEAST || bytes > most_bytes ||
+    if (bytes < CODED_LEAST || bytes > most_bytes ||
         !take_type(tensor->dtype, coded) || bytes % coded->width)
         return NULL;
     coded->values = bytes / coded->width;
@@ -194,7 +204,10 @@ static Coded *choose(Program *program, const Tensor *tensor, uint64_t at)
     coded->source = at;
     recipe_write(store, tensor->value, program->uncoded, at);
     count_bytes(&store->scratch, program->uncoded, coded, &counts);
-    return make_code(coded, &counts) ? coded : NULL;
+    make_code(coded, &counts);
+    if (slot->palette)
+        take_palette(program, slot->palette, coded);
+    return coded_pays(coded->plain, coded->bytes) ? coded : NULL;
 }
 
 void coded_choose(Program *program)
@@ -203,7 +216,7 @@ void coded_choose(Program *program)
     program->uncoded = file_temporary(program->graph->arena);
     for (size_t i = 0; i < program->weight.n; i++) {
         WeightSlot *slot = program->weight.at + i;
-        slot->coded = choose(program, slot->tensor, at);
+        slot->coded = choose(program, slot, at);
         if (slot->coded)
             at += slot->coded->plain;
     }
@@ -243,6 +256,27 @@ static void mark_part(Arena *arena, const Fetch *fetch, const FetchPart *part,
     }
 }
 
+/* Do all pieces begin with a block? */
+static bool begins_blocks(const Fetch *fetch, const FetchPart *part)
+{
+    const Coded *coded = part->coded;
+    const int64_t advance = fetch->advance[part->operand] / coded->width;
+    for (int32_t piece = 0; piece < fetch->pieces; piece++)
+        if (!palette_begins(&coded->palette->form,
+                            part->first + piece * advance))
+            return false;
+    return true;
+}
+
+static void note_part(Arena *arena, const Fetch *fetch, const FetchPart *part,
+                      Marks *marks)
+{
+    if (part->coded->palette)
+        assert(begins_blocks(fetch, part));
+    else
+        mark_part(arena, fetch, part, marks);
+}
+
 /* All marks of a constant, in order. */
 static Marks marks_of(Arena *arena, const Program *program, const Coded *coded)
 {
@@ -251,7 +285,7 @@ static Marks marks_of(Arena *arena, const Program *program, const Coded *coded)
         const Fetch *fetch = program->step.at[i]->fetch;
         for (int k = 0; fetch && k < fetch->parts; k++)
             if (fetch->part[k].coded == coded)
-                mark_part(arena, fetch, fetch->part + k, &marks);
+                note_part(arena, fetch, fetch->part + k, &marks);
     }
     if (marks.n)
         qsort(marks.at, marks.n, sizeof *marks.at, by_value);
@@ -411,6 +445,13 @@ static void put_constant(Bits *bits, Program *program, const Coded *coded)
     const ArenaMark mark = arena_mark(arena);
     const Marks marks = marks_of(arena, program, coded);
     const Values values = values_begin(arena, program->uncoded, coded);
+    if (coded->palette) {
+        flush(bits);
+        palette_put(program, coded, bits->file, bits->at);
+        bits->at += coded->bytes;
+        arena_release(arena, mark);
+        return;
+    }
     if (coded->paired)
         put_pairs(bits, &values, &marks);
     else

@@ -341,7 +341,11 @@ static void note_code(const Fetcher *fetcher, const Operand *operand,
         return;
     (void)tensor_root(operand->tensor, &at);
     part->first = (at + operand->offset) / part->coded->width;
-    part->begin = NEW_ARRAY(fetcher->arena, uint32_t, pieces);
+    part->begins = pieces;
+    part->begin =
+        NEW_ARRAY(fetcher->arena, uint32_t, i64_max(pieces, PALETTE_WORDS));
+    if (part->coded->palette)
+        part->begins = palette_words(part->coded->palette, part->begin);
 }
 
 /* What the window holds of an operand. */

@@ -6,9 +6,13 @@
 #include <stdbool.h>
 
 #include "ir/pair_code.h"
+#include "ir/palette.h"
 #include "ir/prefix_code.h"
 
+enum { CODED_LEAST = 256 }; /* bytes of constants that may be coded */
+
 typedef struct Coded {
+    const Palette *palette; /* its channels have palettes; else NULL */
     bool
         paired; /* it is coded in pairs, of bytes; else the highest bytes are */
     PairCode pair;
@@ -23,5 +27,8 @@ typedef struct Coded {
     uint64_t source; /* byte of Program.uncoded at which the values begin */
     uint64_t at;     /* byte of Program.coded */
 } Coded;
+
+/* Is a constant of `plain` bytes to be coded in so many? */
+bool coded_pays(uint64_t plain, uint64_t bytes);
 
 #endif

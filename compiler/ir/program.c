@@ -9,6 +9,8 @@
 
 /* Steps of any model run here. */
 #define INLAY_FETCH_OPERANDS INLAY_FETCH_MOST
+#include "inlay_palette.h"
+
 #include "inlay_coded.h"
 
 Tensor *tensor_root(Tensor *tensor, int64_t *offset)
@@ -441,23 +443,36 @@ static const uint32_t *advances_of(Arena *arena, const Step *step)
     return advance;
 }
 
+/* How a constant is coded: its kind, and two more facts. */
+static void set_kind(const Coded *coded, inlay_coded *to)
+{
+    if (coded->palette) {
+        to->low = INLAY_CODE_PALETTE;
+    } else if (coded->paired) {
+        to->listed = (uint8_t)coded->pair.listed;
+        to->turned = coded->pair.apart;
+        to->low = (uint8_t)coded->pair.low;
+    } else {
+        to->listed = (uint8_t)coded->code.classes;
+        to->turned = coded->turned;
+    }
+}
+
 inlay_coded fetch_coded(const Step *step, const FetchPart *part)
 {
     const Coded *coded = part->coded;
     int64_t at;
     const Tensor *root = tensor_root(step->operand[part->operand].tensor, &at);
-    return (inlay_coded){
+    inlay_coded made = {
         .at = (size_t)root->offset,
         .values = (uint32_t)coded->values,
         .bits = (uint32_t)coded->bits,
         .first = (uint32_t)part->first,
         .begin = part->begin,
-        .listed =
-            (uint8_t)(coded->paired ? coded->pair.listed : coded->code.classes),
         .width = (uint8_t)coded->width,
-        .turned = coded->paired ? coded->pair.apart : coded->turned,
-        .low = (uint8_t)(coded->paired ? coded->pair.low : 0),
     };
+    set_kind(coded, &made);
+    return made;
 }
 
 int program_fetch_operands(const Program *program)

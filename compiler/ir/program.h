@@ -97,10 +97,11 @@ typedef struct FetchPart {
     int64_t bytes; /* of each piece but the last */
     int64_t last;
     /* how it is coded; NULL: it is read as it is. Then value of it that the first piece begins
-     * with, and of each piece the bit that its code words begin with */
+     * with, and of each piece the bit that its code words begin with; or palette_words() */
     const Coded *coded;
     int64_t first;
     uint32_t *begin;
+    int32_t begins;
 } FetchPart;
 
 /* How a step comes by its constants where weights are streamed: its last operand is a window in the
@@ -251,6 +252,8 @@ typedef struct WeightSlot {
     Tensor *tensor;
     uint64_t offset, bytes;
     const Coded *coded; /* NULL: it lies there as it is */
+    /* of weights that were rounded for it; NULL: they are the model's */
+    const Palette *palette;
 } WeightSlot;
 
 /* What the model takes when it is compiled with other options: of a plan that was made. */
@@ -301,6 +304,8 @@ typedef struct Program {
     VEC(const char *) lender;
     struct File *code;    /* they, as they lie; NULL: there are none */
     char code_sha256[65]; /* of them */
+    PaletteAsk palette;   /* as it was lowered with */
+    int palettes;         /* weights that may have some */
     /* values of constants that are coded, and they as they lie; NULL: there are none */
     struct File *uncoded, *coded;
     /* that runs are given within bounds; NULL: all sizes are fixed (ir/lengths.h) */

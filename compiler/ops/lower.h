@@ -27,6 +27,7 @@ struct Lower {
     bool any_rows; /* one row of a product is taken as many are */
     /* bytes that weights are read through; 0: pointers reach them */
     int64_t window;
+    PaletteAsk palette;
 };
 
 /* The steps of a node: its row's lower function, but for one whose results all have no elements. */

@@ -189,6 +189,7 @@ static Program *program_new(Graph *graph, const LowerOptions *options)
         .family = options->family,
         .narrow = options->narrow,
         .winograd = options->for_speed,
+        .palette = options->palette,
     };
     return program;
 }
@@ -208,6 +209,7 @@ static Lower lower_new(Program *program, const LowerOptions *options)
         .for_speed = options->for_speed && options->family->float_vectors,
         .any_rows = options->any_rows,
         .window = options->window,
+        .palette = options->palette,
     };
 }
 

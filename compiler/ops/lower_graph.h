@@ -15,6 +15,7 @@ typedef struct LowerOptions {
     bool any_rows;
     /* bytes that weights are read through; 0: pointers reach them */
     int64_t window;
+    PaletteAsk palette;
 } LowerOptions;
 
 /* The whole graph as a program: every node lowered in order, graph inputs and outputs given their

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "kernels/dwconv_narrow.h"
 #include "kernels/tile_narrow.h"
+#include "ops/palette.h"
 
 /* Channels of a block of w [groups * OC][IC][taps...], with their bias: fewer where weights come
  * through a window that a block of the usual size does not fit into. */
@@ -20,6 +21,20 @@ static int block_width(const Lower *lower, const Recipe *w, int64_t groups,
     while (width > 4 && i64_mul(bytes, width) > lower->window)
         width /= 2;
     return width;
+}
+
+/* w [groups * OC][IC][taps...] in blocks of that width. */
+static Tensor *in_blocks(Lower *lower, const Recipe *w, int64_t groups,
+                         int width)
+{
+    static const PaletteFacts facts = { .filled = false };
+    Palette *palette;
+    const Recipe *own = palette_weights(lower, w, &facts, &palette);
+    const PaletteForm form = blocks_form(w, groups, width);
+    Recipe *packed = blocks_of_conv(lower, own, groups, width);
+    Tensor *constant = lower_constant(lower, packed);
+    palette_lies(lower, palette, &form);
+    return constant;
 }
 
 static Weights wide_weights(Lower *lower, Recipe *packed)
@@ -178,10 +193,8 @@ static bool pack_narrow(Lower *lower, const Narrow *narrow, int64_t groups,
     if (narrow->scale &&
         !pack_scales(lower, narrow, groups, groups != 1, weights))
         return false;
-    Recipe *packed =
-        blocks_of_conv(lower, narrow->values, groups, weights->width);
     weights->type = recipe_dtype(narrow->values);
-    weights->values = lower_constant(lower, packed);
+    weights->values = in_blocks(lower, narrow->values, groups, weights->width);
     return true;
 }
 
@@ -196,16 +209,17 @@ Weights pack_conv_weights(Lower *lower, const Recipe *w, int64_t groups)
     }
     if (is_narrow && pack_narrow(lower, &narrow, groups, &weights))
         return weights;
-    const int width = block_width(lower, w, groups, DT_F32);
-    weights = wide_weights(lower, blocks_of_conv(lower, w, groups, width));
-    weights.width = width;
+    weights = (Weights){
+        .type = DT_F32,
+        .width = block_width(lower, w, groups, DT_F32),
+    };
+    weights.values = in_blocks(lower, w, groups, weights.width);
     return weights;
 }
 
 Tensor *pack_wide_weights(Lower *lower, const Recipe *w, int64_t groups)
 {
-    return lower_constant(lower,
-                          blocks_of_conv(lower, w, groups, lower->pack_width));
+    return in_blocks(lower, w, groups, lower->pack_width);
 }
 
 DType gate_weights_type(const Lower *lower, const Recipe *w)
@@ -355,6 +369,20 @@ static bool depthwise_scales(Lower *lower, const Narrow *narrow,
     return true;
 }
 
+/* w [C][1][taps...] -> [taps...][C]. */
+static Tensor *turned_channels(Lower *lower, const Recipe *w, int64_t channels)
+{
+    static const PaletteFacts facts = { .filled = false };
+    Palette *palette;
+    const Recipe *own = palette_weights(lower, w, &facts, &palette);
+    const PaletteForm form = palette_turned(channels, recipe_count(w));
+    Recipe *matrix = recipe_matrix(lower->store, own, channels);
+    Recipe *turned = recipe_turn(lower->store, matrix);
+    Tensor *constant = lower_constant(lower, turned);
+    palette_lies(lower, palette, &form);
+    return constant;
+}
+
 Weights pack_depthwise_weights(Lower *lower, const Recipe *w)
 {
     Narrow narrow;
@@ -365,8 +393,7 @@ Weights pack_depthwise_weights(Lower *lower, const Recipe *w)
         few && find_narrow(lower, w, &narrow) &&
         (!narrow.scale || depthwise_scales(lower, &narrow, &weights));
     const Recipe *stored = as_stored ? narrow.values : w;
-    Recipe *matrix = recipe_matrix(lower->store, stored, channels);
     weights.type = recipe_dtype(stored);
-    weights.values = lower_constant(lower, recipe_turn(lower->store, matrix));
+    weights.values = turned_channels(lower, stored, channels);
     return weights;
 }

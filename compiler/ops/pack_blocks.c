@@ -116,6 +116,24 @@ Recipe *blocks_of_conv(Lower *lower, const Recipe *w, int64_t groups, int width)
     return conv_blocks(store, image, width);
 }
 
+PaletteForm blocks_form(const Recipe *w, int64_t groups, int width)
+{
+    const int64_t channels = recipe_dims(w)[0];
+    const int64_t each = recipe_count(w) / channels;
+    const Sections sections = sections_of(channels / groups, width);
+    PaletteForm form = { .runs = sections.n };
+    for (int i = 0; i < sections.n; i++) {
+        const Section *section = sections.section + i;
+        form.run[i] = (PaletteRun){
+            .blocks = section->size / section->width,
+            .block = i64_mul(each, section->width),
+            .lanes = section->width,
+            .each = 1,
+        };
+    }
+    return form;
+}
+
 /* Axis of k taps -> taps of a phase, last first, and phases: two axes. */
 static Recipe *cut_phases(Store *store, const Recipe *w, int axis,
                           int64_t stride)

@@ -4,6 +4,7 @@
 #ifndef INLAY_OPS_PACK_BLOCKS_H
 #define INLAY_OPS_PACK_BLOCKS_H
 
+#include "ir/palette.h"
 #include "ops/lower.h"
 #include "ops/window.h"
 
@@ -20,6 +21,8 @@ int64_t blocks_up4(int64_t n);
 /* Weights [groups * OC][IC][taps...] -> for each group, blocks of [taps][IC][width]. */
 Recipe *blocks_of_conv(Lower *lower, const Recipe *w, int64_t groups,
                        int width);
+/* Where the channels lie in these. */
+PaletteForm blocks_form(const Recipe *w, int64_t groups, int width);
 /* Weights [groups * IC][OC][taps...] of a transposed convolution with so many phases of depth, rows
  * and columns: for each of them and each group (one, where there is depth), blocks of [taps of the
  * phase, last first][IC][width]. */

@@ -159,6 +159,32 @@ Recipe *packing_blocks(const Packing *packing)
     return in_halves(store, blocks);
 }
 
+PaletteForm packing_form(const Packing *packing)
+{
+    const inlay_qpacked_params *params = packing->params;
+    const int64_t window = packing_window(params);
+    const int64_t width = packing->lower->family->byte_width;
+    const int64_t left = packing->padded % width;
+    const PaletteRun main = {
+        .blocks = packing->padded / width,
+        .block = i64_mul(window, width),
+        .lanes = width,
+        .each = params->deep ? INLAY_QDEPTH : 4,
+    };
+    const PaletteRun rest = {
+        .blocks = 1,
+        .block = i64_mul(window, left),
+        .lanes = left,
+        .each = main.each,
+    };
+    PaletteForm form = { .halves = params->wide };
+    if (main.blocks)
+        form.run[form.runs++] = main;
+    if (left)
+        form.run[form.runs++] = rest;
+    return form;
+}
+
 /* [channels][1][taps...] -> [channels][columns][rows, filled up]. */
 static Recipe *deep_depthwise(Store *store, const Recipe *w,
                               const inlay_qpacked_params *p)
@@ -178,6 +204,18 @@ Recipe *packing_depthwise(const Packing *packing)
     if (packing->params->deep)
         return deep_depthwise(store, packing->w, packing->params);
     return recipe_turn(store, packing_matrix(packing));
+}
+
+PaletteForm packing_form_depthwise(const Packing *packing)
+{
+    const inlay_qpacked_params *p = packing->params;
+    const int64_t channels = packing_channels(packing);
+    PaletteForm form = palette_turned(channels, recipe_count(packing->w));
+    if (p->deep) {
+        form.run[0].each = i64_mul(p->kw, inlay_qdeep_high(p));
+        form.run[0].block = i64_mul(channels, form.run[0].each);
+    }
+    return form;
 }
 
 Tensor *packing_each(const Packing *packing, DType type, const void *values)

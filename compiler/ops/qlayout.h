@@ -5,7 +5,7 @@
 #define INLAY_OPS_QLAYOUT_H
 
 #include "kernels/qpacked.h"
-#include "ops/lower.h"
+#include "ops/palette.h"
 
 /* The operands of a product; NULL: it has none. */
 typedef struct ByteOperands {
@@ -31,6 +31,8 @@ typedef struct Packing {
     int64_t groups; /* of the channels of y ... */
     int64_t each;   /* ... which has so many, filled up to fours: */
     int64_t padded;
+    Palette *palette; /* of the weights; NULL: they have none */
+    PaletteForm form; /* where their channels lie */
 } Packing;
 
 /* Weights and what is added to each of them, as bytes with a sign. */
@@ -41,6 +43,9 @@ Recipe *packing_matrix(const Packing *packing);
 /* Those of a convolution, in blocks of channels of the family's width; of a depthwise one. */
 Recipe *packing_blocks(const Packing *packing);
 Recipe *packing_depthwise(const Packing *packing);
+/* Where the channels lie in these. */
+PaletteForm packing_form(const Packing *packing);
+PaletteForm packing_form_depthwise(const Packing *packing);
 /* Elements of 4 bytes for all channels, in their places. */
 Tensor *packing_each(const Packing *packing, DType type, const void *values);
 /* Bytes of a window of pixels, in the order of the weights. */

@@ -169,6 +169,7 @@ static Step *begin(const Packing *packing, const char *of_bytes,
         packed = qnarrow_packed(packing, packed);
     }
     Tensor *weights = lower_constant(lower, packed);
+    palette_lies(lower, packing->palette, &packing->form);
     step_out(step, packing->q->y);
     step_in(step, packing->q->x);
     step_in(step, weights);
@@ -225,6 +226,7 @@ static Step *lower_depthwise(Packing *packing, const Folded *folded)
     else
         params->gather = columns_apart(lower, params);
     Recipe *packed = packing_depthwise(packing);
+    packing->form = packing_form_depthwise(packing);
     Step *step = begin(packing, "qdwconv_packed", "qdwconv_narrow", packed);
     add_operands(packing, step, folded, scale);
     end(packing, step, column_bytes(params));
@@ -244,6 +246,7 @@ static Step *lower_multiplied(Packing *packing, const Folded *folded)
     Tensor *scale = factors(packing);
     packing->params->deep = 0;
     Recipe *packed = packing_depthwise(packing);
+    packing->form = packing_form_depthwise(packing);
     Step *step = begin(packing, "qdwmany_packed", NULL, packed);
     add_operands(packing, step, folded, scale);
     return step;
@@ -285,6 +288,7 @@ static Step *lower_conv_packed(Packing *packing, const Folded *folded)
                                      packing->lower->for_speed);
     Tensor *scale = factors(packing);
     Recipe *packed = packing_blocks(packing);
+    packing->form = packing_form(packing);
     Step *step = begin(packing, "qconv_packed", "qconv_narrow", packed);
     add_operands(packing, step, folded, scale);
     end(packing, step, scratch_bytes(params));
@@ -303,8 +307,8 @@ Step *lower_bytes_packed(Lower *lower, Node *node, const ByteOperands *q,
         .each = params->oc,
         .padded = inlay_up4(params->oc),
     };
-    weights_begin(&packing);
     set_numbers(lower, node, q, params);
+    weights_begin(&packing);
     const Folded folded = weights_fold(&packing);
     const bool multiplied = params->oc > 1;
     if (params->groups <= 1 || params->ic != 1 ||

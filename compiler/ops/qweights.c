@@ -70,12 +70,6 @@ static Recipe *signed_bytes(const Packing *packing)
     return recipe_cast(store, w, DT_I8);
 }
 
-void weights_begin(Packing *packing)
-{
-    set_off(packing);
-    packing->w = signed_bytes(packing);
-}
-
 /* ---- sums ---- */
 
 enum { STRETCH = 1 << 20 }; /* bytes read at a time */
@@ -218,6 +212,29 @@ static int32_t *weight_zeros(const Packing *packing)
             zeros[i] = (value ? value[at] : 0) - off;
     }
     return zeros;
+}
+
+/* Do zeros fill up its windows? */
+static bool is_filled(const Packing *packing)
+{
+    const inlay_qpacked_params *p = packing->params;
+    if (p->groups > 1 && p->ic == 1)
+        return p->deep && inlay_qdeep_high(p) != p->kd * p->kh;
+    return packing_window(p) != packing_taps(packing);
+}
+
+void weights_begin(Packing *packing)
+{
+    set_off(packing);
+    packing->w = signed_bytes(packing);
+    if (packing->bits < 8)
+        return;
+    const PaletteFacts facts = {
+        .zero = weight_zeros(packing),
+        .filled = is_filled(packing),
+    };
+    packing->w =
+        palette_weights(packing->lower, packing->w, &facts, &packing->palette);
 }
 
 /* What is taken off a channel's weights, so that its zero point becomes 0, or as near to that as

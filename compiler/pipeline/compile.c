@@ -18,6 +18,7 @@
 #include "pipeline/recompute.h"
 #include "pipeline/coded.h"
 #include "pipeline/lengths.h"
+#include "pipeline/palettes.h"
 #include "pipeline/limits.h"
 #include "pipeline/plan_options.h"
 #include "pipeline/read.h"
@@ -52,6 +53,7 @@ static void lower(Compile *compile)
         .for_speed = rewrite_buys_time(options),
         .any_rows = compile->lengths || compile->apart,
         .window = streamed ? *options->window : 0,
+        .palette = palettes_ask(compile),
     };
     compile->program = lower_graph(compile->graph, &lower_options);
     if (options->code_weights)

@@ -4,6 +4,9 @@
 #ifndef INLAY_PIPELINE_OPTIONS_H
 #define INLAY_PIPELINE_OPTIONS_H
 
+/* --palette */
+enum { PALETTES_NONE, PALETTES_OF_4, PALETTES_OF_16 };
+
 /* Lists end in NULL; a NULL list is empty. A NULL number was not given. */
 typedef struct Options {
     char *const *word; /* of the command line, the program's name first */
@@ -69,6 +72,7 @@ typedef struct Options {
     const long long *window;
     const long long *resident;
     int code_weights;
+    int palette; /* PALETTES_... */
     const long long *capacity;
     int emit;         /* bits of build_kinds; 0: not given */
     int weights;      /* WeightsForm */

@@ -72,6 +72,8 @@ struct Compile {
     const Options *bounded;
     /* it is one of many for those lengths; and each of its results has a place of its own */
     bool apart, each_apart;
+    /* --palette, and the weights that stay as they are; NULL: it is not settled which */
+    const PaletteAsk *palette;
     const Banks *banks;      /* of the graph; NULL: they are not chosen yet */
     const PlanKnown *known;  /* of plans with other banks; NULL: nothing is */
     CurvePoints whole_curve; /* --curve without banks; empty: there are none */

@@ -421,6 +421,20 @@ static void read_rooms(const Reader *reader, Claim *claim)
     }
 }
 
+static void read_palette(const Reader *reader, Claim *claim)
+{
+    if (!has(reader, "palette"))
+        return;
+    const Reader in = object(reader, "palette");
+    const size_t n = length(&in, "left");
+    claim->palette = (int)number(&in, "values", 4, 16);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t left =
+            entry(&in, "left", i, INT32_MAX, "list of numbers");
+        VEC_PUSH(reader->arena, &claim->left, (int32_t)left);
+    }
+}
+
 /* Weights that come through windows. */
 static void read_stream(const Reader *reader, Claim *claim)
 {
@@ -434,8 +448,10 @@ static void read_stream(const Reader *reader, Claim *claim)
     claim->resident = bytes(&in, "resident");
     claim->whole = truth(&in, "whole");
     claim->coded = has(&in, "coded") && truth(&in, "coded");
-    if (claim->coded)
+    if (claim->coded) {
         read_rooms(&in, claim);
+        read_palette(&in, claim);
+    }
 }
 
 static int64_t offset_of(const Reader *reader)

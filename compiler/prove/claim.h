@@ -77,6 +77,8 @@ struct Claim {
     bool whole;
     bool coded;        /* they are coded instead */
     VEC(int64_t) room; /* then the window of each step; empty: `window` */
+    int palette;       /* values of a channel; 0: there are no palettes */
+    VEC(int32_t) left; /* weights that stay as they are */
     int32_t lowered_steps;
     VEC(int64_t) region; /* their bytes; empty: one arena */
     VEC(ClaimTensor) tensor;

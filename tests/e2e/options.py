@@ -219,6 +219,13 @@ def coded(b, c):
     return ['check', b.digits, '--max-weights', str(size)] if c == 'check' else b.words(c), ['--code-weights']
 
 
+def palettes(b, c):
+    """Weights that are few enough when they are rounded."""
+    size = json.loads(b.run(['analyze', b.digits, '--json', '--code-weights', '--window=16K', '--palette=4'])[1])['weights']['size']
+    words = ['check', b.digits, '--max-weights', str(size)] if c == 'check' else b.words(c)
+    return words + ['--code-weights', '--window=16K'], ['--palette', '4']
+
+
 def pin(b, c):
     step = json.loads(b.once(['analyze', b.digits, '--json'])[1])['peak']['tensors'][0]['name']
     return b.words(c) + ['--region', 'a:1M', '--region', 'b:16'], ['--pin', step + '=b']
@@ -359,6 +366,7 @@ EXPERIMENTS = {
     'concurrent': lambda b, c: (['compile', b.batched, b.image_model, '-o', b.out], ['--concurrent', 'batched,image']),
     'checks': always(['--checks']),
     'code-weights': coded,
+    'palette': palettes,
     'window': lambda b, c: (b.words(c) + streamed(c), ['--window', '64']),
     'resident': lambda b, c: (b.words(c) + streamed(c) + ['--window', '64'], ['--resident', '1M']),
     'slots': lambda b, c: (b.words(c) + ['--weights', 'blob'], ['--slots']),
@@ -373,7 +381,7 @@ EXPERIMENTS = {
 OF_TEST = ('rtol', 'atol', 'help', 'version')
 # `test` takes these as `run` does; its data sets hide the difference. Weights of another form give the same bits and pass the same gates.
 SAME = {('compile', 'depfile-target'),       # in the depfile: build_side.py
-        ('test', 'const'), ('test', 'load'), ('run', 'code-weights'), ('test', 'code-weights'), ('run', 'weights-type'), ('test', 'weights-type'), ('check', 'target'), ('run', 'target'), ('test', 'target'),
+        ('test', 'const'), ('test', 'load'), ('run', 'code-weights'), ('test', 'code-weights'), ('test', 'palette'), ('run', 'weights-type'), ('test', 'weights-type'), ('check', 'target'), ('run', 'target'), ('test', 'target'),
         ('help', 'help'), ('version', 'version')}       # asks for what the command does
 EXAMPLE = {'bytes': '1M', 'text': 'cse', 'list': 'x=1'}
 
@@ -430,7 +438,8 @@ def says(t, b, name, words, *parts):
 
 
 # What values are of no use without.
-GO_WITH = {'--weights=stream': ['--window=64K'], **{'--update=' + policy: ['--weights=blob'] for policy in ('none', 'dirty-tag', 'fence')}}
+GO_WITH = {'--weights=stream': ['--window=64K'], **{'--update=' + policy: ['--weights=blob'] for policy in ('none', 'dirty-tag', 'fence')},
+           **{'--palette=' + n: ['--code-weights'] for n in ('4', '16')}}
 
 
 def values(t, b, table):

@@ -2,7 +2,7 @@
 """Coded weights on emulated Cortex-M4: instructions that decoding a byte takes, exact, for each step of models; a step that takes
 more than the limit of its kind fails. The figures of docs/UPDATES.md.
 
-    decode.py --inlay INLAY [--window N] MODEL_FOLDER..."""
+    decode.py --inlay INLAY [--window N] [--palette N] MODEL_FOLDER..."""
 import argparse
 import os
 import re
@@ -16,7 +16,7 @@ import tap
 SOURCE = os.path.join(image.HERE, 'decode.c')
 # Bytes of pairs, but for the escapes of small cells; of classes, and with the lower bytes of floats. Smaller constants have a table
 # to make, too.
-LIMITS = {'5': 6.2, '4': 6.0, '3': 8.5, '0': 12.7}
+LIMITS = {'5': 6.2, '4': 6.0, '3': 8.5, '0': 12.7, '8': 6.0}
 LEAST = 8192
 
 
@@ -35,13 +35,13 @@ def counted(work, core, out):
         return [int(n) for n in re.findall(r'instructions (\d+)', f.read())]
 
 
-def check_model(t, inlay, core, folder, window):
+def check_model(t, inlay, core, folder, more):
     name = os.path.basename(os.path.abspath(folder))
     data, _ = host.test_data(folder)
     model = host.model_of(folder)
     with host.Work() as work:
         out = os.path.join(work, 'out')
-        image.must([inlay, 'compile', model, '-o', out, '-n', 'net', '--target', core.target, '--code-weights', '--window', window] + host.shape_flags(model, data))
+        image.must([inlay, 'compile', model, '-o', out, '-n', 'net', '--target', core.target, '--code-weights'] + more + host.shape_flags(model, data))
         with open(os.path.join(out, 'src', 'net.c')) as f:
             source = f.read()
         coded = [c for c in host.manifest(out, 'net')['constants'] if c['place'] == 'coded']
@@ -61,6 +61,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--inlay', required=True)
     p.add_argument('--window', default='16K')
+    p.add_argument('--palette', default='')
     p.add_argument('folders', nargs='+')
     o = p.parse_args()
     t = tap.Tap()
@@ -71,7 +72,7 @@ def main():
         return
     for folder in o.folders:
         if os.path.isdir(folder):
-            check_model(t, o.inlay, core, folder, o.window)
+            check_model(t, o.inlay, core, folder, ['--window', o.window] + (['--palette', o.palette] if o.palette else []))
         else:
             t.skip(folder, 'is not here')
     t.done()

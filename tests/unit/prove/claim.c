@@ -28,7 +28,8 @@ static const char whole[] =
     "  'banks': [6, 7], 'recompute': 512,"
     "  'lowered_steps': 5},"
     " 'weights': {'stream': {'window': 4096, 'resident': 77,"
-    "  'whole': true, 'coded': true, 'room': [21, 22]}},"
+    "  'whole': true, 'coded': true, 'room': [21, 22],"
+    "  'palette': {'values': 16, 'left': [3, 5]}}},"
     " 'lengths': {'dims': [{'symbol': 'T', 'least': 4, 'most': 5}],"
     "  'variant_of': [0, 0]}, 'variants': [],"
     " 'regions': [{'size': 64}, {'size': 32}],"
@@ -264,6 +265,9 @@ static void all_arrives(void **state)
     assert_true(claim->whole && claim->coded);
     assert_int_equal(claim->room.n, 2);
     assert_int_equal(claim->room.at[1], 22);
+    assert_int_equal(claim->palette, 16);
+    assert_int_equal(claim->left.n, 2);
+    assert_int_equal(claim->left.at[1], 5);
     assert_int_equal(claim->length.n, 1);
     assert_string_equal(claim->length.at->symbol, "T");
     assert_int_equal(claim->length.at->least, 4);
@@ -299,6 +303,7 @@ static void little_is_enough(void **state)
         { ", 'coded': true, 'room': [21, 22]", "" },
         { " 'weights': {'stream'", "'none': {'stream'" },
         { ", 'rule': 'same'", "" },
+        { ",  'palette': {'values': 16, 'left': [3, 5]}", "" },
     };
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
         Reading reading = reading_of(cut[i][0], cut[i][1]);
@@ -318,6 +323,7 @@ static void little_is_enough(void **state)
         assert_true(i != 10 || (!claim->window && !claim->coded));
         assert_true(i != 11 ||
                     claim->step.at->operand.at[4].rule.kind == ROWS_ALL);
+        assert_true((claim->palette == 16) == (i != 12 && claim->coded));
         reading_end(&reading);
     }
 }
@@ -532,6 +538,14 @@ static const Case cases[] = {
     { "[21, 22]", "[0, 2147483647]", NULL },
     { "[21, 22]", "[0, -1]", "weights.stream.room is no list of bytes" },
     { "[21, 22]", "[2147483648]", "weights.stream.room is no list of bytes" },
+    { "'values': 16", "'values': 4", NULL },
+    { "'values': 16", "'values': 17",
+      "weights.stream.palette.values is no integer from 4 to 16" },
+    { "'left': [3, 5]", "'left': []", NULL },
+    { "'left': [3, 5]", "'left': [-1]",
+      "weights.stream.palette.left is no list of numbers" },
+    { "'left': [3, 5]", "'right': 1",
+      "weights.stream.palette.left is missing" },
     { "'rows': [0, 2]", "'rows': [0, 65535]", NULL },
     { "'rows': [0, 2]", "'rows': [0, 65536]",
       "tensors[0].slots.rows is no list of slots" },
