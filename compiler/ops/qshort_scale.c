@@ -46,10 +46,10 @@ ShortScale short_scale_long(double scale)
     ShortScale made;
     made.factor = factor_of(scale, &exponent);
     const int64_t right = -1 - DOWN - exponent;
-    int64_t places = i64_min(right, MOST_RIGHT) << RIGHT;
-    if (right < 0)
-        places = i64_min(-right, MOST_LEFT) << LEFT;
-    made.places = (int32_t)places | DOWN;
+    if (right >= 0)
+        made.places = (int32_t)(i64_min(right, MOST_RIGHT) << RIGHT) | DOWN;
+    else
+        made.places = (int32_t)(i64_min(-right, MOST_LEFT) << LEFT) | DOWN;
     return made;
 }
 
