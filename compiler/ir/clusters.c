@@ -160,7 +160,7 @@ static int best_from(Clusters *clusters, int c, int end, int low, int high)
     int best = low;
     if (high > end - 1)
         high = end - 1;
-    cost[end] = INFINITY;
+    cost[end] = (double)INFINITY;
     for (int i = low; i <= high; i++) {
         const double all = less[i] + cost_of(clusters, i, end);
         if (all < cost[end]) {
