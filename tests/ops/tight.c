@@ -58,11 +58,12 @@ static void isolate(Alone *t, Bench *b, const Step *s)
         if (!changes(o))
             continue;
         t->root[k] = stand_in(t, root_of(o, &at));
-        if (o->tensor->dtype != t->root[k]->dtype)
-            t->root[k]->dtype = o->tensor->dtype,
+        if (o->tensor->dtype != t->root[k]->dtype) {
+            t->root[k]->dtype = o->tensor->dtype;
             t->root[k]->shape =
                 shape_vector(tensor_bytes(root_of(o, &at)) * 8 /
                              i64_max(1, dtype_bits(o->tensor->dtype)));
+        }
         o->offset = at;
         o->tensor = t->root[k];
     }
