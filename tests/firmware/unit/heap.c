@@ -10,7 +10,7 @@ void *_sbrk(ptrdiff_t more);
 void *sbrk(ptrdiff_t more);
 
 static union {
-    unsigned char bytes[1 << 20];
+    unsigned char bytes[3 << 19];
     double align;
 } heap;
 
