@@ -7,6 +7,9 @@
 #include "pipeline/code_size.h"
 #include "pipeline/limits.h"
 
+_Static_assert((int)FIGURE_MACS == (int)SIZE_LIMITS,
+               "the first figures are the sizes that limits.h knows");
+
 /* One model's compile, which may fail alone. */
 typedef struct Trial {
     const Budget *budget;
