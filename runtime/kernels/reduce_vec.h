@@ -46,10 +46,14 @@ INLAY_INLINE void inlay_extremes(float *acc, const float *x, const int op)
 
 /* ---- sums and products ---- */
 
-/* a takes x. */
+/* a takes x; of extremes, where neither is NaN. */
 INLAY_INLINE inlay_vf inlay_reduce_take_v(inlay_vf a, inlay_vf x, const int op)
 {
     switch (op) {
+    case INLAY_REDUCE_MAX:
+        return INLAY_V(max)(x, a);
+    case INLAY_REDUCE_MIN:
+        return INLAY_V(min)(x, a);
     case INLAY_REDUCE_PROD:
         return a * x;
     case INLAY_REDUCE_L1:
@@ -89,10 +93,36 @@ INLAY_INLINE float inlay_reduce_halves(const float *acc, const int op)
     return all[0] + all[2] + (all[1] + all[3]);
 }
 
-/* What is beyond the other, where neither is NaN. */
-INLAY_INLINE inlay_vf inlay_beyond_v(inlay_vf a, inlay_vf b, const int op)
+/* All accumulators, which begin with `first`, take a line of n elements. Returns the lanes in which
+ * an extreme passed over a NaN. */
+INLAY_INLINE inlay_vi inlay_reduce_lanes(inlay_vf *acc, float first,
+                                         const float *x, int32_t n,
+                                         const int op)
 {
-    return op == INLAY_REDUCE_MAX ? INLAY_V(max)(b, a) : INLAY_V(min)(b, a);
+    inlay_vi odd = { 0 };
+    int32_t v;
+    INLAY_UNROLL
+    for (v = 0; v < INLAY_LANES_VECTORS; v++)
+        acc[v] = inlay_all(first);
+    for (; n >= INLAY_LANES; n -= INLAY_LANES, x += INLAY_LANES) {
+        INLAY_UNROLL
+        for (v = 0; v < INLAY_LANES_VECTORS; v++) {
+            const inlay_vf some = INLAY_V(load)(x + v * INLAY_VL);
+            acc[v] = inlay_reduce_take_v(acc[v], some, op);
+            odd |= some != some;
+        }
+    }
+    INLAY_UNROLL
+    for (v = 0; v < INLAY_LANES_VECTORS; v++) {
+        const int32_t left = n - v * INLAY_VL;
+        if (left > 0) {
+            const float *from = x + v * INLAY_VL;
+            const inlay_vf some = inlay_take_or_v(from, left, first);
+            acc[v] = inlay_reduce_take_v(acc[v], some, op);
+            odd |= some != some;
+        }
+    }
+    return odd;
 }
 
 /* What all lanes of all accumulators come to, none of which is NaN. */
@@ -102,7 +132,7 @@ INLAY_INLINE float inlay_extreme_of(const inlay_vf *best, const int op)
     int32_t v;
     INLAY_UNROLL
     for (v = 1; v < INLAY_LANES_VECTORS; v++)
-        all = inlay_beyond_v(all, best[v], op);
+        all = inlay_reduce_take_v(all, best[v], op);
     return op == INLAY_REDUCE_MAX ? inlay_largest_v(all)
                                   : -inlay_largest_v(-all);
 }
@@ -113,29 +143,7 @@ INLAY_INLINE float inlay_extreme_of_line(const float *x, int32_t n,
 {
     const float first = op == INLAY_REDUCE_MAX ? -INFINITY : INFINITY;
     inlay_vf best[INLAY_LANES_VECTORS];
-    inlay_vi odd = { 0 };
-    int32_t v;
-    INLAY_UNROLL
-    for (v = 0; v < INLAY_LANES_VECTORS; v++)
-        best[v] = inlay_all(first);
-    for (; n >= INLAY_LANES; n -= INLAY_LANES, x += INLAY_LANES) {
-        INLAY_UNROLL
-        for (v = 0; v < INLAY_LANES_VECTORS; v++) {
-            const inlay_vf some = INLAY_V(load)(x + v * INLAY_VL);
-            best[v] = inlay_beyond_v(best[v], some, op);
-            odd |= some != some;
-        }
-    }
-    INLAY_UNROLL
-    for (v = 0; v < INLAY_LANES_VECTORS; v++) {
-        const int32_t left = n - v * INLAY_VL;
-        if (left > 0) {
-            const float *from = x + v * INLAY_VL;
-            const inlay_vf some = inlay_take_or_v(from, left, first);
-            best[v] = inlay_beyond_v(best[v], some, op);
-            odd |= some != some;
-        }
-    }
+    const inlay_vi odd = inlay_reduce_lanes(best, first, x, n, op);
     return inlay_any_lane(odd) ? NAN : inlay_extreme_of(best, op);
 }
 
@@ -146,26 +154,10 @@ INLAY_INLINE float inlay_reduce_line(const float *x, int32_t n, const int op)
     inlay_vf sum[INLAY_LANES_VECTORS];
     float acc[INLAY_LANES];
     int32_t v;
+    (void)inlay_reduce_lanes(sum, first, x, n, op);
     INLAY_UNROLL
     for (v = 0; v < INLAY_LANES_VECTORS; v++)
-        sum[v] = inlay_all(first);
-    for (; n >= INLAY_LANES; n -= INLAY_LANES, x += INLAY_LANES) {
-        INLAY_UNROLL
-        for (v = 0; v < INLAY_LANES_VECTORS; v++) {
-            const inlay_vf some = INLAY_V(load)(x + v * INLAY_VL);
-            sum[v] = inlay_reduce_take_v(sum[v], some, op);
-        }
-    }
-    INLAY_UNROLL
-    for (v = 0; v < INLAY_LANES_VECTORS; v++) {
-        const int32_t left = n - v * INLAY_VL;
-        if (left > 0) {
-            const float *from = x + v * INLAY_VL;
-            const inlay_vf some = inlay_take_or_v(from, left, first);
-            sum[v] = inlay_reduce_take_v(sum[v], some, op);
-        }
         INLAY_V(store)(acc + v * INLAY_VL, sum[v]);
-    }
     return inlay_reduce_halves(acc, op);
 }
 
