@@ -78,12 +78,6 @@ def model():
     return make_model(nodes + last[0], [make_value('x', 1, [1, CHANNELS, SIDE, SIDE])], [make_value('y', 1, [1, WIDE])], w + last[1])
 
 
-def written(path, data):
-    with open(path, 'wb') as f:
-        f.write(data)
-    return path
-
-
 def read(path):
     with open(path, 'rb') as f:
         return f.read()
@@ -91,7 +85,7 @@ def read(path):
 
 def executed(work, out, names, flags=()):
     """The lines that the program prints, and its status."""
-    written(os.path.join(work, 'main.c'), MAIN.encode())
+    host.written(os.path.join(work, 'main.c'), MAIN.encode())
     status, text = host.run(['gcc'] + host.STRICT + ['-std=gnu11', host.LEVEL, '-ffp-contract=off'] + list(flags) + ['main.c', '-I' + out + '/src'] + host.sources(out) + ['-lm', '-o', 'a.out'], work)
     status, text = (status, text) if status else host.run(['./a.out'] + names, work)
     return status, text, [line.split() for line in text.splitlines()]
@@ -115,15 +109,15 @@ def check_bytes(t, o, work, path, window, flags):
     t.ok(label + 'near their entropy', all(c['bound'] <= c['bytes'] <= c['bound'] * 1.03 + 64 for c in coded), coded)
     status, text = host.run([o.inlay, 'prove', out + '/m.json', path])
     t.ok(label + 'the plan is proved', status == 0, text)
-    names = [written(os.path.join(work, 'w0'), read(out + '/src/m_weights.bin'))]
-    want = executed(work, plain, [written(os.path.join(work, 'p'), read(plain + '/src/m_weights.bin'))])[2]
+    names = [host.written(os.path.join(work, 'w0'), read(out + '/src/m_weights.bin'))]
+    want = executed(work, plain, [host.written(os.path.join(work, 'p'), read(plain + '/src/m_weights.bin'))])[2]
     of = random.Random(9)
     for i in range(12):
         bad = bytearray(read(names[0]))
         for _ in range(1 + of.randrange(30)):
             one = of.choice(coded)
             bad[one['at'] + of.randrange(one['bytes'] if i % 2 else 40)] = of.randrange(256)
-        names.append(written(os.path.join(work, 'w%d' % (i + 1)), bytes(bad)))
+        names.append(host.written(os.path.join(work, 'w%d' % (i + 1)), bytes(bad)))
     status, text, lines = executed(work, out, names, flags)
     t.ok(label + 'runs, damaged or not, within its memory', status == 0 and len(lines) == len(names), text[:2000])
     t.ok(label + 'the bytes of weights as they are', lines[:1] == want, (lines[:1], want))
@@ -145,14 +139,14 @@ def recurrent(halves):
 def check_recurrent(t, o, work, halves, flags):
     """The steps with the most operands."""
     label = 'recurrent, %s: ' % ('float16' if halves else 'float32')
-    path = written(os.path.join(work, 'r.onnx'), recurrent(halves))
+    path = host.written(os.path.join(work, 'r.onnx'), recurrent(halves))
     plain, out = os.path.join(work, 'plain'), os.path.join(work, 'out')
     compiled(o, path, plain)
     status, text = compiled(o, path, out, '--code-weights', '--window=1M')
     t.ok(label + 'compiles', status == 0, text)
     roles = sorted(c['role'] for c in host.manifest(out, 'm')['constants'] if c['place'] == 'coded')
     t.ok(label + 'its weights are coded', len([r for r in roles if 'weights' in r]) == 3, roles)
-    weights = lambda folder, name: [written(os.path.join(work, name), read(folder + '/src/m_weights.bin'))]
+    weights = lambda folder, name: [host.written(os.path.join(work, name), read(folder + '/src/m_weights.bin'))]
     want, got = executed(work, plain, weights(plain, 'p')), executed(work, out, weights(out, 'w'), flags)
     t.ok(label + 'the same results', got[0] == 0 and got[2] == want[2], (got[1][:2000], want[1][:200]))
 
@@ -163,7 +157,7 @@ def check_claims(t, o, work, path, out, man):
     used = next(c['step'] for c in man['constants'] if c['place'] == 'coded')
     for label, bent in (('none', [0] * len(rooms)), ('one too few', rooms[1:]), ('less', [300 if i == used else r for i, r in enumerate(rooms)]), ('negative', [-1] + rooms[1:])):
         man['weights']['stream']['room'] = bent
-        name = written(os.path.join(work, 'bent.json'), json.dumps(man).encode())
+        name = host.written(os.path.join(work, 'bent.json'), json.dumps(man).encode())
         status, text = host.run([o.inlay, 'prove', name, path])
         t.ok('not proved: rooms, ' + label, status in (1, 65), 'status %d: %s' % (status, text))
 
@@ -174,7 +168,7 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     with host.Work() as work:
-        path = written(os.path.join(work, 'a.onnx'), model())
+        path = host.written(os.path.join(work, 'a.onnx'), model())
         for window, flags in ((30000, trial.sanitizing('gcc') or []), (100000, [])):
             out, man = check_bytes(t, o, work, path, window, flags)
         check_claims(t, o, work, path, out, man)

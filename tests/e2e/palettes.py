@@ -113,12 +113,6 @@ def recurrent(values):
 NETS = {'floats': floats, 'integers': integers, 'recurrent': recurrent}
 
 
-def written(path, data):
-    with open(path, 'wb') as f:
-        f.write(data)
-    return path
-
-
 def read(path):
     with open(path, 'rb') as f:
         return f.read().decode()
@@ -130,7 +124,7 @@ def compiled(o, path, out, *options):
 
 def executed(work, out, flags):
     """What the program prints."""
-    written(os.path.join(work, 'main.c'), MAIN.encode())
+    host.written(os.path.join(work, 'main.c'), MAIN.encode())
     status, text = host.run(['gcc'] + host.STRICT + ['-std=gnu11', host.LEVEL, '-ffp-contract=off'] + list(flags) + ['main.c', '-I' + out + '/src'] + host.sources(out) + ['-lm', '-o', 'a.out'], work)
     return text if status else host.run(['./a.out'], work)[1]
 
@@ -142,7 +136,7 @@ def coded(out):
 def check_few(t, o, work, name, values, target, window, flags):
     """Weights of few values are as they were, and take little room."""
     label = '%s of %d values, %s, %s: ' % (name, values, target, window)
-    path = written(os.path.join(work, 'few.onnx'), NETS[name](values))
+    path = host.written(os.path.join(work, 'few.onnx'), NETS[name](values))
     plain, out = os.path.join(work, 'plain'), os.path.join(work, 'out')
     compiled(o, path, plain, '--target', target)
     status, text = compiled(o, path, out, '--target', target, '--code-weights', '--window=' + window, '--palette=%d' % values)
@@ -175,9 +169,9 @@ def check_near(t, o, work, values):
     rounded = [mean(x, i % 40) for i, x in enumerate(numbers)]
     off = [abs(x - y) for x, y in zip(numbers, rounded)]
     size = math.sqrt(sum(x * x for x in numbers) / len(numbers))
-    path, plain, out = written(os.path.join(work, 'pair.onnx'), model), os.path.join(work, 'plain'), os.path.join(work, 'out')
+    path, plain, out = host.written(os.path.join(work, 'pair.onnx'), model), os.path.join(work, 'plain'), os.path.join(work, 'out')
     w = make_tensor('w', 1, [255, 40], struct.pack('<%df' % len(rounded), *rounded))
-    like = written(os.path.join(work, 'like.onnx'), make_model([make_node('MatMul', ['x', 'w'], ['y'], 'product')], [make_value('x', 1, [2, 255])], [make_value('y', 1, [2, 40])], [w]))
+    like = host.written(os.path.join(work, 'like.onnx'), make_model([make_node('MatMul', ['x', 'w'], ['y'], 'product')], [make_value('x', 1, [2, 255])], [make_value('y', 1, [2, 40])], [w]))
     compiled(o, like, plain)
     status, text = compiled(o, path, out, '--code-weights', '--window=1M', '--palette=%d' % values)
     found = coded(out)
@@ -210,8 +204,8 @@ def paired_bytes(rounded):
 def check_bytes(t, o, work, target):
     """Sums of weights that biases hold are those of the rounded ones."""
     plain, out = os.path.join(work, 'plain'), os.path.join(work, 'out')
-    compiled(o, written(os.path.join(work, 'rounded.onnx'), paired_bytes(True)), plain, '--target', target)
-    status, text = compiled(o, written(os.path.join(work, 'bytes.onnx'), paired_bytes(False)), out, '--target', target, '--code-weights', '--window=1M', '--palette=16')
+    compiled(o, host.written(os.path.join(work, 'rounded.onnx'), paired_bytes(True)), plain, '--target', target)
+    status, text = compiled(o, host.written(os.path.join(work, 'bytes.onnx'), paired_bytes(False)), out, '--target', target, '--code-weights', '--window=1M', '--palette=16')
     t.ok('bytes, %s: it has palettes' % target, status == 0 and len(coded(out)) == 1 and coded(out)[0]['palette']['most'] > 0, text)
     want, got = executed(work, plain, []), executed(work, out, [])
     t.ok('bytes, %s: the mean in place of two' % target, len(set(want.split())) > 5 and got == want, (want, got))
@@ -220,7 +214,7 @@ def check_bytes(t, o, work, target):
 def check_left(t, o, work):
     """Weights that no window has room for, and such as zeros would be one value too many for, stay as they are."""
     out, plain = os.path.join(work, 'out'), os.path.join(work, 'plain')
-    path = written(os.path.join(work, 'any.onnx'), floats(40))
+    path = host.written(os.path.join(work, 'any.onnx'), floats(40))
     for words in (['--window=300'], []):
         status, text = compiled(o, path, out, '--code-weights', '--palette=16', *words)
         found = host.manifest(out, 'm')
@@ -228,12 +222,12 @@ def check_left(t, o, work):
         rounded = [c for c in found['constants'] if 'palette' in c]
         left = found['weights']['stream']['palette']['left']
         t.ok('left: %s: some, and only what is decoded is rounded' % words, left and all(c['place'] == 'coded' for c in rounded), found['weights'])
-    path = written(os.path.join(work, 'large.onnx'), paired(16, .03, 2000)[1])
+    path = host.written(os.path.join(work, 'large.onnx'), paired(16, .03, 2000)[1])
     compiled(o, path, plain, '--code-weights', '--window=1K')
     compiled(o, path, out, '--code-weights', '--window=1K', '--palette=16')
     same = [read(out + '/src/' + f) == read(plain + '/src/' + f) for f in ('m.c', 'm_weights.c')]
     t.ok('left: no room, so all is as it was', not coded(out) and all(same), same)
-    path = written(os.path.join(work, 'filled.onnx'), integers(16, filled=False))
+    path = host.written(os.path.join(work, 'filled.onnx'), integers(16, filled=False))
     compiled(o, path, plain)
     compiled(o, path, out, '--code-weights', '--palette=16', '--window=1M', '--target=cortex-m4')
     t.ok('left: no value is free for zeros', len(host.manifest(out, 'm')['weights']['stream']['palette']['left']) == 1)
@@ -247,7 +241,7 @@ def check_memory(t, o, work):
     row = array.array('f', (of.gauss(0, 1) for _ in range(2 * n)))
     w = b''.join(row[of.randrange(n):][:n].tobytes() for _ in range(k))
     model = make_model([make_node('MatMul', ['x', 'w'], ['y'], 'product')], [make_value('x', 1, [1, k])], [make_value('y', 1, [1, n])], [make_tensor('w', 1, [k, n], w)])
-    path, out = written(os.path.join(work, 'large.onnx'), model), os.path.join(work, 'large')
+    path, out = host.written(os.path.join(work, 'large.onnx'), model), os.path.join(work, 'large')
     status, text = compiled(o, path, out, '--code-weights', '--palette=16', '--window=1M', '--max-memory=4M', '--weights=bin')
     t.ok('memory: 16 MiB of weights in 4 MiB', status == 0 and len(coded(out)) == 1, text)
 
@@ -287,7 +281,7 @@ def main():
             check_bytes(t, o, work, target)
         check_left(t, o, work)
         check_memory(t, o, work)
-        path = written(os.path.join(work, 'a.onnx'), floats(4))
+        path = host.written(os.path.join(work, 'a.onnx'), floats(4))
         for words in (['--code-weights', '--palette=5'], ['--palette=16'], ['--code-weights', '--palette=16', '--weights=blob'], ['--palette=4', '--weights=stream', '--window=4K'],
                       ['--code-weights', '--palette=4', '--threads=2']):
             status, text = compiled(o, path, os.path.join(work, 'no'), *words)

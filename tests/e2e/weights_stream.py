@@ -104,16 +104,10 @@ def model(seed):
     return make_model(nodes, [make_value('x', 1, [1, CHANNELS, SIDE, SIDE])], [make_value('y', 1, [1, 19])], w)
 
 
-def written(path, data):
-    with open(path, 'wb') as f:
-        f.write(data)
-    return path
-
-
 def answers(inlay, work, path):
     """The results by `inlay run`, on the numbers of MAIN."""
     n = CHANNELS * SIDE * SIDE
-    x = written(os.path.join(work, 'x.pb'), onnx.make_tensor('x', 1, [1, CHANNELS, SIDE, SIDE], struct.pack('<%df' % n, *((i % 11) - 5.0 for i in range(n)))))
+    x = host.written(os.path.join(work, 'x.pb'), onnx.make_tensor('x', 1, [1, CHANNELS, SIDE, SIDE], struct.pack('<%df' % n, *((i % 11) - 5.0 for i in range(n)))))
     status, text = host.run([inlay, 'run', path, '--input', x, '-o', work])
     assert not status, text
     raw = onnx.read_tensor(os.path.join(work, 'output_0.pb')).raw
@@ -129,7 +123,7 @@ def executed(work, out, blob, flags):
     """{first word: [the others of each line]} of what the program prints."""
     with open(os.path.join(work, 'm.blob'), 'wb') as f:
         f.write(blob)
-    written(os.path.join(work, 'main.c'), MAIN.encode())
+    host.written(os.path.join(work, 'main.c'), MAIN.encode())
     status, text = host.run(['gcc'] + host.STRICT + [host.LEVEL, '-ffp-contract=off'] + flags + ['main.c', '-I' + out + '/src'] + host.sources(out) + ['-lm', '-o', 'a.out'], work)
     status, text = (status, text) if status else host.run(['./a.out'], work)
     lines = {}
@@ -145,7 +139,7 @@ def close(got, want):
 
 def check_window(t, o, work, window, flags):
     label = 'window of %d bytes' % window
-    path = written(os.path.join(work, 'a.onnx'), model(1))
+    path = host.written(os.path.join(work, 'a.onnx'), model(1))
     (status, text), out = compiled(o.inlay, work, path, '--window=%d' % window)
     t.ok(label + ': compiles', status == 0, text)
     if status:
@@ -170,7 +164,7 @@ def check_window(t, o, work, window, flags):
         json.dump(man, f)
     status, text = host.run([o.inlay, 'prove', os.path.join(work, 'bent.json'), path])
     t.ok(label + ': and not for another window', status != 0, text)
-    other = written(os.path.join(work, 'b.onnx'), model(77))
+    other = host.written(os.path.join(work, 'b.onnx'), model(77))
     status, text = host.run([o.inlay, 'weights', 'pack', other, '--for', out + '/m.json', '-o', work + '/new.blob'])
     t.ok(label + ': pack makes other weights', status == 0, text)
     with open(work + '/new.blob', 'rb') as f:
@@ -184,7 +178,7 @@ def check_window(t, o, work, window, flags):
 
 
 def check_limits(t, o, work):
-    path = written(os.path.join(work, 'a.onnx'), model(1))
+    path = host.written(os.path.join(work, 'a.onnx'), model(1))
     (status, text), _ = compiled(o.inlay, work, path, '--window=700')
     found = re.search(r'--window=(\d+); or let it stay: --resident=(\d+)', text)
     t.ok('a window that is too small is refused, and the smallest named', status == 69 and found, text)

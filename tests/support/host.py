@@ -179,6 +179,13 @@ def run(command, cwd=None, limit=300, env=None):
     return p.returncode, p.stdout.decode('utf8', 'replace')
 
 
+def written(path, data):
+    """The path of a file of these bytes."""
+    with open(path, 'wb') as f:
+        f.write(data)
+    return path
+
+
 def model_of(folder):
     """The one model of a test's folder."""
     return next(os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith('.onnx'))

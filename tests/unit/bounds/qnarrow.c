@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The bounds of products by weights of few bits, counted by hand: bytes in flash, and those of the
  * panel that they become bytes in. */
-#include "../plan/programs.h"
+#include "products.h"
 
-#include "bounds/bounds.h"
 #include "kernels/qpacked.h"
 
 /* 8 channels become 12, 2 rows of 4 pixels; 96 weights, of 4 channels at a time. */
@@ -48,12 +47,7 @@ static Operand operand_at(World *w, int k)
 {
     if (!count[k])
         return (Operand){ .rows = 1, .pixel = 1 };
-    Operand operand = operand_of(add_image(w, 1, 1, count[k]));
-    operand.tensor->dtype = type[k];
-    operand.row_bytes = tensor_bytes(operand.tensor);
-    operand.pixel = 1;
-    operand.read = true;
-    return operand;
+    return constant_operand(w, count[k], type[k]);
 }
 
 static Step *make_product(World *w, inlay_qnarrow_params *params)
@@ -74,12 +68,6 @@ static Step *make_product(World *w, inlay_qnarrow_params *params)
     step->params = params;
     return step;
 }
-
-typedef struct Change {
-    int field;
-    int32_t value;
-    const char *why; /* NULL: it is right */
-} Change;
 
 static const Change changes[] = {
     { 0, 4, NULL },
@@ -105,13 +93,7 @@ static void weights_and_panels(void **state)
         int32_t *const field[] = { &params.bits, &params.middle,
                                    &params.panel };
         *field[changes[i].field] = changes[i].value;
-        const BoundsFault fault = bounds_object(&w.arena, &w.program, step);
-        if (changes[i].why) {
-            assert_non_null(fault.why);
-            assert_string_equal(fault.why, changes[i].why);
-        } else {
-            assert_null(fault.why);
-        }
+        assert_said(&w, step, changes[i].why);
         world_close(&w);
     }
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The bounds of products of numbers of 16 bits, counted by hand. */
-#include "../plan/programs.h"
+#include "products.h"
 
-#include "bounds/bounds.h"
 #include "kernels/qshort_params.h"
 
 /* 6 channels become 5, 2 rows of 4 pixels, windows of 1 x 3: 18 taps, filled up to 20. */
@@ -41,16 +40,6 @@ static const int64_t count[OPERANDS] = { 40, 48, 160, 8, 16, 40 };
 static const DType type[OPERANDS] = { DT_I16, DT_U16, DT_I8,
                                       DT_I32, DT_I32, DT_U16 };
 
-static Operand operand_at(World *w, int k)
-{
-    Operand operand = operand_of(add_image(w, 1, 1, count[k]));
-    operand.tensor->dtype = type[k];
-    operand.row_bytes = tensor_bytes(operand.tensor);
-    operand.pixel = 1;
-    operand.read = true;
-    return operand;
-}
-
 static Step *make_product(World *w, inlay_qshort_params *params)
 {
     enum { IMAGES = 2 };
@@ -66,18 +55,12 @@ static Step *make_product(World *w, inlay_qshort_params *params)
     for (int k = 0; k < IMAGES; k++)
         operand[k].row_bytes = tensor_bytes(operand[k].tensor) / 2;
     for (int k = IMAGES; k < OPERANDS; k++)
-        operand[k] = operand_at(w, k);
+        operand[k] = constant_operand(w, count[k], type[k]);
     step->operand = operand;
     step->n_operand = OPERANDS;
     step->params = params;
     return step;
 }
-
-typedef struct Change {
-    int field;
-    int32_t value;
-    const char *why; /* NULL: it is right */
-} Change;
 
 static const Change changes[] = {
     { 0, 4, NULL },
@@ -107,13 +90,7 @@ static void weights_and_windows(void **state)
         int32_t *const field[] = { &p.width, &p.crossed, &p.gather, &p.scales,
                                    &p.flip,  &p.zero,    &p.hi,     &p.kw };
         *field[changes[i].field] = changes[i].value;
-        const BoundsFault fault = bounds_object(&w.arena, &w.program, step);
-        if (changes[i].why) {
-            assert_non_null(fault.why);
-            assert_string_equal(fault.why, changes[i].why);
-        } else {
-            assert_null(fault.why);
-        }
+        assert_said(&w, step, changes[i].why);
         world_close(&w);
     }
 }

@@ -279,8 +279,11 @@ static void run(Net *n)
     ref[1].pix = n->x_pix;
     ref[1].row = (size_t)(p->iw * n->x_pix) * 2;
     const inlay_step s = { kernel_of(n), p, ref, rows, n->backward };
-    s.run(base, &s, n->backward ? middle : 0, n->backward ? rows : middle);
-    s.run(base, &s, n->backward ? 0 : middle, n->backward ? middle : rows);
+    if (n->backward)
+        s.run(base, &s, middle, rows);
+    s.run(base, &s, 0, middle);
+    if (!n->backward)
+        s.run(base, &s, middle, rows);
 }
 
 /* The sum of one element of y, as it is defined. */
