@@ -30,19 +30,26 @@ def output_folder(script):
 def build_model(name, nodes, weights, source, sink):
     """`weights` maps names to arrays; `source` and `sink` are (name, shape)."""
     graph = helper.make_graph(
-        nodes, name,
+        nodes,
+        name,
         [helper.make_tensor_value_info(source[0], TensorProto.FLOAT, source[1])],
         [helper.make_tensor_value_info(sink[0], TensorProto.FLOAT, sink[1])],
-        [numpy_helper.from_array(np.asarray(a, np.float32), n) for n, a in weights.items()])
-    model = helper.make_model(graph, producer_name="inlay", ir_version=IR_VERSION,
-                              opset_imports=[helper.make_opsetid("", OPSET)])
+        [numpy_helper.from_array(np.asarray(a, np.float32), n) for n, a in weights.items()],
+    )
+    model = helper.make_model(
+        graph,
+        producer_name="inlay",
+        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+    )
     onnx.checker.check_model(model, full_check=True)
     return model
 
 
 def run_onnxruntime(model, value):
-    session = onnxruntime.InferenceSession(model.SerializeToString(),
-                                           providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     return session.run(None, {model.graph.input[0].name: value})[0]
 
 

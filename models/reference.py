@@ -12,15 +12,18 @@ from onnx import helper, numpy_helper
 
 
 def conv(x, weight, bias=0.0, *, group=1, pads=None, strides=None, kernel_shape=None):
-    """x is [N][C][...], weight [M][C/group][...], with as many dimensions of space as one likes; dilation 1."""
+    """x is [N][C][...], weight [M][C/group][...], with as many dimensions of space as one likes;
+    dilation 1."""
     rank = x.ndim - 2
     pads, strides = pads or [0] * 2 * rank, strides or [1] * rank
     padded = np.pad(x, [(0, 0), (0, 0), *zip(pads[:rank], pads[rank:])])
     windows = sliding_window_view(padded, weight.shape[2:], axis=tuple(range(2, 2 + rank)))
     windows = windows[(..., *(slice(None, None, s) for s in strides), *[slice(None)] * rank)]
     summed = [1, *range(-rank, 0)]
-    sums = [np.moveaxis(np.tensordot(part, kernels, (summed, summed)), -1, 1)
-            for part, kernels in zip(np.split(windows, group, axis=1), np.split(weight, group))]
+    sums = [
+        np.moveaxis(np.tensordot(part, kernels, (summed, summed)), -1, 1)
+        for part, kernels in zip(np.split(windows, group, axis=1), np.split(weight, group))
+    ]
     return np.concatenate(sums, axis=1) + np.reshape(bias, (1, -1, *[1] * rank))
 
 
@@ -32,7 +35,7 @@ def batch_norm(x, scale, bias, mean, variance, *, epsilon=1e-5):
 def max_pool(x, *, kernel_shape, strides):
     """Windows that would hang over the edge are left out (ceil_mode 0)."""
     windows = sliding_window_view(x, kernel_shape, axis=(2, 3))
-    return windows[:, :, ::strides[0], ::strides[1]].max(axis=(4, 5))
+    return windows[:, :, :: strides[0], :: strides[1]].max(axis=(4, 5))
 
 
 def reduce_mean(x, *, axes, keepdims=1):

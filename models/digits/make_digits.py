@@ -55,8 +55,11 @@ def initial_params(rng):
 
 def initial_statistics():
     """Mean and variance of what goes into each batch normalisation."""
-    return {name: (jnp.zeros(shape[0]), jnp.ones(shape[0]))
-            for name, shape, _, normed, _ in LAYERS if normed}
+    return {
+        name: (jnp.zeros(shape[0]), jnp.ones(shape[0]))
+        for name, shape, _, normed, _ in LAYERS
+        if normed
+    }
 
 
 def per_channel(vector):
@@ -77,8 +80,9 @@ def forward(params, x):
     """Logits, and the statistics of this batch."""
     seen = {}
     for name, _, group, normed, pooled in LAYERS:
-        x = jax.lax.conv_general_dilated(x, params[f"{name}.weight"], (1, 1), "SAME",
-                                         feature_group_count=group)
+        x = jax.lax.conv_general_dilated(
+            x, params[f"{name}.weight"], (1, 1), "SAME", feature_group_count=group
+        )
         if normed:
             x, seen[name] = normalise(x, params[f"{name}.scale"])
         x = jnp.maximum(x + per_channel(params[f"{name}.bias"]), 0)
@@ -98,7 +102,9 @@ def step(params, moments, statistics, images, labels, count, rate):
     params, moments = training.update(params, moments, gradient, count, rate)
     statistics = jax.tree.map(
         lambda old, new: STATISTICS_MOMENTUM * old + (1 - STATISTICS_MOMENTUM) * new,
-        statistics, seen)
+        statistics,
+        seen,
+    )
     return params, moments, statistics
 
 
@@ -109,10 +115,11 @@ def train(rng, images, labels):
     for count in range(EPOCHS * batches):
         if count % batches == 0:
             order = rng.permutation(len(images))
-        pick = order[count % batches * BATCH:][:BATCH]
+        pick = order[count % batches * BATCH :][:BATCH]
         rate = training.cosine(count, EPOCHS * batches, RATE)
-        params, moments, statistics = step(params, moments, statistics,
-                                           images[pick], labels[pick], count, rate)
+        params, moments, statistics = step(
+            params, moments, statistics, images[pick], labels[pick], count, rate
+        )
     return params, statistics
 
 
@@ -137,9 +144,17 @@ def add_layer(chain, params, statistics, name, shape, group, normed, pooled):
     chain.add("Conv", name, weights, kernel_shape=size, pads=[edge] * 4, group=group)
     if normed:
         mean, variance = statistics[name]
-        chain.add("BatchNormalization", f"{name}.norm",
-                  {"scale": params[f"{name}.scale"], "bias": params[f"{name}.bias"],
-                   "mean": mean, "variance": variance}, epsilon=EPSILON)
+        chain.add(
+            "BatchNormalization",
+            f"{name}.norm",
+            {
+                "scale": params[f"{name}.scale"],
+                "bias": params[f"{name}.bias"],
+                "mean": mean,
+                "variance": variance,
+            },
+            epsilon=EPSILON,
+        )
     chain.add("Relu", f"{name}.relu")
     if pooled:
         chain.add("MaxPool", f"{name}.pool", kernel_shape=[2, 2], strides=[2, 2])
@@ -152,13 +167,16 @@ def build(params, statistics):
     chain.add("Flatten", "flat")
     chain.add("Gemm", "fc", {"weight": params["fc.weight"], "bias": params["fc.bias"]}, transB=1)
     chain.add("Softmax", "scores", axis=1)
-    return export.build_model("digits", chain.nodes, chain.weights,
-                              ("image", [1, 1, 28, 28]), ("scores", [1, 10]))
+    return export.build_model(
+        "digits", chain.nodes, chain.weights, ("image", [1, 1, 28, 28]), ("scores", [1, 10])
+    )
 
 
 def accuracy(model, images, labels):
-    right = [reference.run(model, part / np.float32(255)).argmax(1) == truth
-             for part, truth in zip(np.split(images, 20), np.split(labels, 20))]
+    right = [
+        reference.run(model, part / np.float32(255)).argmax(1) == truth
+        for part, truth in zip(np.split(images, 20), np.split(labels, 20))
+    ]
     return np.mean(right)
 
 
@@ -180,8 +198,10 @@ def main():
     test_set = rendering.render_set(rng, rendering.TEST_FAMILIES, TEST_IMAGES)
     model = build(*train(rng, *train_set))
     export.save(folder, model, save_samples(folder, model, *test_set)[SAMPLE])
-    print(f"accuracy: {accuracy(model, *train_set):.2%} on the fonts of the training, "
-          f"{accuracy(model, *test_set):.2%} on others")
+    print(
+        f"accuracy: {accuracy(model, *train_set):.2%} on the fonts of the training, "
+        f"{accuracy(model, *test_set):.2%} on others"
+    )
 
 
 if __name__ == "__main__":

@@ -18,12 +18,31 @@ FINE = 4 * SIDE  # drawn this large, then averaged down
 # Files are <family>-<style>.ttf.  Relatives stay on one side: Carlito is drawn
 # after Lato, Hack after DejaVu Sans Mono, Open Sans and Noto Sans share a root.
 TRAIN_FAMILIES = [
-    "Carlito", "Comfortaa", "DejaVuSans", "DejaVuSansMono", "DejaVuSerif", "FiraCode",
-    "FreeMono", "FreeSans", "FreeSerif", "Hack", "Lato", "LiberationMono", "LiberationSans",
-    "LiberationSerif", "NotoMono", "NotoSans", "NotoSansMono", "NotoSerif", "OpenSans"]
+    "Carlito",
+    "Comfortaa",
+    "DejaVuSans",
+    "DejaVuSansMono",
+    "DejaVuSerif",
+    "FiraCode",
+    "FreeMono",
+    "FreeSans",
+    "FreeSerif",
+    "Hack",
+    "Lato",
+    "LiberationMono",
+    "LiberationSans",
+    "LiberationSerif",
+    "NotoMono",
+    "NotoSans",
+    "NotoSansMono",
+    "NotoSerif",
+    "OpenSans",
+]
 TEST_FAMILIES = ["Caladea", "JetBrainsMono", "Quicksand", "Roboto"]
-STYLE = r"-?(Regular|Medium|Light|Semi-?[Bb]old|Bold|Italic|Oblique|MediumItalic|LightItalic|" \
-        r"Semi[Bb]oldItalic|BoldItalic|BoldOblique)?\.ttf"
+STYLE = (
+    r"-?(Regular|Medium|Light|Semi-?[Bb]old|Bold|Italic|Oblique|MediumItalic|LightItalic|"
+    r"Semi[Bb]oldItalic|BoldItalic|BoldOblique)?\.ttf"
+)
 
 
 def faces(family):

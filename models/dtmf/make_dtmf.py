@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes dtmf.onnx, which hears the tones of a telephone's keys, and recordings of such tones.
 
-usage: make_dtmf.py [output folder]
-Needs the Python packages numpy, onnx and onnxruntime. Nothing is trained: the weights are worked out.
+usage: make_dtmf.py [output folder] Needs the Python packages numpy, onnx and onnxruntime. Nothing
+is trained: the weights are worked out.
 """
 
 import sys
@@ -28,7 +28,8 @@ CALL = "159"
 
 
 def filters():
-    """[tone, cosine or sine][1][FRAME]: an amplitude of 1 at a tone makes squares that add up to 1."""
+    """[tone, cosine or sine][1][FRAME]: an amplitude of 1 at a tone makes squares that add up to
+    1."""
     time = np.arange(FRAME) / RATE
     hann = np.hanning(FRAME + 1)[:-1]
     angles = 2 * np.pi * np.array(ROWS + COLUMNS)[:, None] * time
@@ -37,37 +38,61 @@ def filters():
 
 
 def classes():
-    """Weights [17][8] and bias [17]: a key counts the logarithms of its two tones, silence is a constant."""
+    """Weights [17][8] and bias [17]: a key counts the logarithms of its two tones, silence is a
+    constant."""
     weight, bias = np.zeros((len(KEYS) + 1, 8)), np.zeros(len(KEYS) + 1)
     for i in range(len(KEYS)):
         weight[i, [i // 4, 4 + i % 4]] = SURE
-    bias[-1] = 2 * SURE * np.log(QUIET ** 2)
+    bias[-1] = 2 * SURE * np.log(QUIET**2)
     return weight, bias
 
 
 def build():
     pairs = np.repeat(np.eye(8), 2, axis=1).reshape(8, 16, 1)
     weight, bias = classes()
-    weights = {"filters": filters(), "pairs": pairs, "least": [1e-8], "classes.weight": weight, "classes.bias": bias}
+    weights = {
+        "filters": filters(),
+        "pairs": pairs,
+        "least": [1e-8],
+        "classes.weight": weight,
+        "classes.bias": bias,
+    }
     node = helper.make_node
     nodes = [
-        node("Conv", ["sound", "filters"], ["waves"], name="waves", kernel_shape=[FRAME], strides=[HOP]),
+        node(
+            "Conv",
+            ["sound", "filters"],
+            ["waves"],
+            name="waves",
+            kernel_shape=[FRAME],
+            strides=[HOP],
+        ),
         node("Mul", ["waves", "waves"], ["squares"], name="squares"),
         node("Conv", ["squares", "pairs"], ["energy"], name="energy", kernel_shape=[1]),
         node("ReduceMean", ["energy"], ["mean"], name="mean", axes=[2], keepdims=0),
         node("Add", ["mean", "least"], ["positive"], name="positive"),
         node("Log", ["positive"], ["level"], name="level"),
-        node("Gemm", ["level", "classes.weight", "classes.bias"], ["classes"], name="classes", transB=1),
+        node(
+            "Gemm",
+            ["level", "classes.weight", "classes.bias"],
+            ["classes"],
+            name="classes",
+            transB=1,
+        ),
         node("Softmax", ["classes"], ["scores"], name="scores", axis=1),
     ]
-    return export.build_model("dtmf", nodes, weights, ("sound", [1, 1, WINDOW]), ("scores", [1, len(KEYS) + 1]))
+    return export.build_model(
+        "dtmf", nodes, weights, ("sound", [1, 1, WINDOW]), ("scores", [1, len(KEYS) + 1])
+    )
 
 
 def tone(key, seconds):
     """Both tones of a key, each with an amplitude of 0.3; the ends are soft."""
     time = np.arange(round(RATE * seconds)) / RATE
     row, column = divmod(KEYS.index(key), 4)
-    sound = 0.3 * (np.sin(2 * np.pi * ROWS[row] * time) + np.sin(2 * np.pi * COLUMNS[column] * time + 1))
+    sound = 0.3 * (
+        np.sin(2 * np.pi * ROWS[row] * time) + np.sin(2 * np.pi * COLUMNS[column] * time + 1)
+    )
     return sound * np.minimum(1, np.minimum(time, time[::-1]) * 500)
 
 
@@ -93,7 +118,7 @@ def heard(model, samples):
     """The keys of all windows, one a key's length; the last class is silence."""
     sound = (samples / 32768).astype(np.float32)
     steps = range(0, len(sound) - WINDOW + 1, HOP)
-    best = [reference.run(model, sound[None, None, s:s + WINDOW]).argmax() for s in steps]
+    best = [reference.run(model, sound[None, None, s : s + WINDOW]).argmax() for s in steps]
     names = [(KEYS + ".")[i] for i in best]
     return "".join(n for i, n in enumerate(names) if n != "." and (i == 0 or names[i - 1] != n))
 

@@ -30,8 +30,9 @@ SAMPLE = np.array([[1.0]], np.float32)
 
 def initial_params(rng):
     """Layers of (weight [out][in], bias [out])."""
-    layers = [(rng.normal(0, np.sqrt(2 / i), (o, i)), np.zeros(o))
-              for i, o in zip(SIZES, SIZES[1:])]
+    layers = [
+        (rng.normal(0, np.sqrt(2 / i), (o, i)), np.zeros(o)) for i, o in zip(SIZES, SIZES[1:])
+    ]
     # Spread the kinks of the first layer over the interval, or units stay idle.
     weight = layers[0][0]
     layers[0] = weight, -weight[:, 0] * rng.uniform(0, END, SIZES[1])
@@ -65,8 +66,15 @@ def build(params):
     for i, (weight, bias) in enumerate(params, 1):
         last = i == len(params)
         weights |= {f"fc{i}.weight": weight, f"fc{i}.bias": bias}
-        nodes.append(helper.make_node("Gemm", [value, f"fc{i}.weight", f"fc{i}.bias"],
-                                      ["y" if last else f"fc{i}"], name=f"fc{i}", transB=1))
+        nodes.append(
+            helper.make_node(
+                "Gemm",
+                [value, f"fc{i}.weight", f"fc{i}.bias"],
+                ["y" if last else f"fc{i}"],
+                name=f"fc{i}",
+                transB=1,
+            )
+        )
         if not last:
             nodes.append(helper.make_node("Relu", [f"fc{i}"], [f"relu{i}"], name=f"relu{i}"))
             value = f"relu{i}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Debian package of what `ninja install` brings, with the dependencies that dpkg-shlibdeps finds. The same files give the same bytes.
+"""A Debian package of what `ninja install` brings, with the dependencies that dpkg-shlibdeps finds.
+The same files give the same bytes.
 
     deb.py --build BUILD --root SOURCE -o FOLDER      prints the package's path"""
 import argparse
@@ -42,14 +43,20 @@ License: 0BSD
 
 
 def said(*command, cwd=None):
-    return subprocess.run(command, check=True, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
+    return subprocess.run(
+        command, check=True, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ).stdout.decode()
 
 
 def installed(build, stage):
-    """What is installed, below /usr whatever the build's own prefix is: nothing in it names a place."""
+    """What is installed, below /usr whatever the build's own prefix is: nothing in it names a
+    place."""
     apart = stage + '.own'
     said('meson', 'install', '-C', build, '--no-rebuild', '--destdir', apart)
-    options = {o['name']: o['value'] for o in json.loads(said('meson', 'introspect', '--buildoptions', build))}
+    options = {
+        o['name']: o['value']
+        for o in json.loads(said('meson', 'introspect', '--buildoptions', build))
+    }
     os.makedirs(stage)
     os.rename(apart + options['prefix'], os.path.join(stage, 'usr'))
     shutil.rmtree(apart)
@@ -74,7 +81,13 @@ def documents(stage, root, options, version):
     os.remove(page)
     folder = os.path.join(stage, 'usr', options['datadir'], 'doc', 'inlay')
     squeezed(os.path.join(folder, 'changelog.gz'), read(os.path.join(root, 'CHANGELOG.md')))
-    text = re.sub(r'(?m)^', ' ', re.sub(r'\n\n+', '\n.\n', read(os.path.join(root, 'LICENSES', '0BSD.txt')).decode().strip()))
+    text = re.sub(
+        r'(?m)^',
+        ' ',
+        re.sub(
+            r'\n\n+', '\n.\n', read(os.path.join(root, 'LICENSES', '0BSD.txt')).decode().strip()
+        ),
+    )
     with open(os.path.join(folder, 'copyright'), 'w') as f:
         f.write(RIGHTS % text)
     for name in ('README.md', 'docs'):
@@ -86,11 +99,16 @@ def documents(stage, root, options, version):
 
 
 def files_of(stage):
-    return sorted(os.path.relpath(os.path.join(path, name), stage) for path, _, names in os.walk(stage) for name in names)
+    return sorted(
+        os.path.relpath(os.path.join(path, name), stage)
+        for path, _, names in os.walk(stage)
+        for name in names
+    )
 
 
 def depends(stage, folder):
-    """The packages of the libraries that the program is linked with, with the least versions of its symbols."""
+    """The packages of the libraries that the program is linked with, with the least versions of its
+    symbols."""
     os.makedirs(os.path.join(folder, 'debian'))
     with open(os.path.join(folder, 'debian', 'control'), 'w') as f:
         f.write(SOURCE)
@@ -103,9 +121,16 @@ def control(stage, facts):
     folder = os.path.join(stage, 'DEBIAN')
     os.mkdir(folder)
     with open(os.path.join(folder, 'md5sums'), 'w') as f:
-        f.writelines('%s  %s\n' % (hashlib.md5(read(os.path.join(stage, n))).hexdigest(), n) for n in names)
+        f.writelines(
+            '%s  %s\n' % (hashlib.md5(read(os.path.join(stage, n))).hexdigest(), n) for n in names
+        )
     with open(os.path.join(folder, 'control'), 'w') as f:
-        f.write(CONTROL % dict(facts, kib=sum(os.path.getsize(os.path.join(stage, n)) // 1024 + 1 for n in names)))
+        f.write(
+            CONTROL
+            % dict(
+                facts, kib=sum(os.path.getsize(os.path.join(stage, n)) // 1024 + 1 for n in names)
+            )
+        )
 
 
 def rights(stage):
@@ -127,8 +152,16 @@ def main():
         stage = os.path.join(work, 'stage')
         options = installed(o.build, stage)
         program = os.path.join(stage, 'usr', options['bindir'], 'inlay')
-        version, machine = said(program, 'version').split()[1], said('dpkg', '--print-architecture').strip()
-        facts = {'version': version, 'machine': machine, 'home': HOME, 'depends': depends(stage, work)}
+        version, machine = (
+            said(program, 'version').split()[1],
+            said('dpkg', '--print-architecture').strip(),
+        )
+        facts = {
+            'version': version,
+            'machine': machine,
+            'home': HOME,
+            'depends': depends(stage, work),
+        }
         subprocess.run(['strip', '--strip-unneeded', program], check=True)
         documents(stage, o.root, options, version)
         control(stage, facts)

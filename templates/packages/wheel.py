@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wheel: the program, linked with all libraries but the C library's own, and the Python call. The same files give the same bytes.
+"""A wheel: the program, linked with all libraries but the C library's own, and the Python call. The
+same files give the same bytes.
 
     wheel.py --program INLAY --root SOURCE -o FOLDER      prints the wheel's path"""
 import argparse
@@ -13,7 +14,12 @@ import sysconfig
 import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GLIBC = {'libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2'}     # what a manylinux wheel may take from the machine
+GLIBC = {
+    'libc.so.6',
+    'libm.so.6',
+    'libpthread.so.0',
+    'libdl.so.2',
+}  # what a manylinux wheel may take from the machine
 METADATA = '''Metadata-Version: 2.1
 Name: inlay
 Version: %(version)s
@@ -36,7 +42,11 @@ def said(*command):
 def platform_tag(program):
     """manylinux by the newest symbol of glibc that the program takes (PEP 600)."""
     text = said('readelf', '-d', '-V', '-W', program)
-    others = {name for name in re.findall(r'\(NEEDED\).*\[(.+)\]', text) if name not in GLIBC and not name.startswith('ld-linux')}
+    others = {
+        name
+        for name in re.findall(r'\(NEEDED\).*\[(.+)\]', text)
+        if name not in GLIBC and not name.startswith('ld-linux')
+    }
     if others:
         sys.exit('wheel.py: %s needs %s of the machine' % (program, ', '.join(sorted(others))))
     newest = max(tuple(map(int, v.split('.'))) for v in re.findall(r'GLIBC_(\d+\.\d+)', text))
@@ -47,7 +57,16 @@ def licences(root):
     """Our own, and those of the libraries within the program, where this system has their texts."""
     folder = os.path.join(root, 'LICENSES')
     files = {name: os.path.join(folder, name) for name in os.listdir(folder)}
-    for path in ('/usr/share/doc/%s/copyright' % name for name in ('libjansson-dev', 'libprotobuf-c-dev', 'libssl-dev', 'libpng-dev', 'zlib1g-dev')):
+    for path in (
+        '/usr/share/doc/%s/copyright' % name
+        for name in (
+            'libjansson-dev',
+            'libprotobuf-c-dev',
+            'libssl-dev',
+            'libpng-dev',
+            'zlib1g-dev',
+        )
+    ):
         if os.path.exists(path):
             files[path.split('/')[-2] + '.txt'] = path
     return files
@@ -72,7 +91,11 @@ def content(o, version, tag):
     info = 'inlay-%s.dist-info/' % version
     package = os.path.join(HERE, 'inlay')
     facts = {'version': version, 'readme': read(os.path.join(o.root, 'README.md')).decode()}
-    files = {'inlay/' + name: read(os.path.join(package, name)) for name in sorted(os.listdir(package)) if name.endswith('.py')}
+    files = {
+        'inlay/' + name: read(os.path.join(package, name))
+        for name in sorted(os.listdir(package))
+        if name.endswith('.py')
+    }
     files['inlay/bin/inlay'] = stripped(o.program, o.output)
     for name, path in sorted(licences(o.root).items()):
         files[info + 'licenses/' + name] = read(path)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each point of a model's curve costs: curve.py --inlay BIN [--instructions] MODEL_DIR...
 
-Each MODEL_DIR holds model.onnx and test_data_set_0. Every plan of `analyze --curve` (--once: those that compute nothing
-twice) is compiled by asking for its size; thread CPU time is the median ratio to the first point over --rounds interleaved
-rounds; --instructions counts those of one inference by valgrind's callgrind (machine code of --count-cc)."""
+Each MODEL_DIR holds model.onnx and test_data_set_0. Every plan of `analyze --curve` (--once: those
+that compute nothing twice) is compiled by asking for its size; thread CPU time is the median ratio
+to the first point over --rounds interleaved rounds; --instructions counts those of one inference by
+valgrind's callgrind (machine code of --count-cc)."""
 import argparse
 import glob
 import json
@@ -20,13 +21,25 @@ ONCE = r'''#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "m.h"
-static void *take(size_t n) { void *p = NULL; if (posix_memalign(&p, 64, n ? n : 64)) exit(90); memset(p, 0, n); return p; }
-static void load(const char *f, void *p, size_t n) { FILE *s = fopen(f, "rb"); if (!s || fread(p, 1, n, s) != n) exit(91); fclose(s); }
+static void *take(size_t n)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 64, n ? n : 64)) exit(90);
+    return memset(p, 0, n);
+}
+static void load(const char *file, void *p, size_t n)
+{
+    FILE *stream = fopen(file, "rb");
+    if (!stream || fread(p, 1, n, stream) != n) exit(91);
+    fclose(stream);
+}
 int main(void)
 {
     unsigned char *arena = take(M_ARENA_SIZE);
-    m_inputs in; m_outputs out;
-    memset(&in, 0, sizeof in); memset(&out, 0, sizeof out);
+    m_inputs in;
+    m_outputs out;
+    memset(&in, 0, sizeof in);
+    memset(&out, 0, sizeof out);
 %(load)s
     return m_run(arena, &in, &out);
 }
@@ -36,21 +49,46 @@ int main(void)
 def instructions(opt, work):
     """Of m_run() and what it calls."""
     with open(os.path.join(work, 'main.c')) as f:
-        load = '\n'.join(line for line in f.read().split('\n') if re.match(r'    (\{ void \*p = take|out\.out)', line))
+        load = '\n'.join(
+            line
+            for line in f.read().split('\n')
+            if re.match(r'    (\{ void \*p = take|out\.out)', line)
+        )
     with open(os.path.join(work, 'once.c'), 'w') as f:
         f.write(ONCE % dict(load=load))
     out = os.path.join(work, 'out')
-    status, text = host.run(shlex.split(opt.count_cc) + ['-I', os.path.join(out, 'src'), '-o', 'once', 'once.c'] + host.sources(out) + ['-lm'], work)
+    status, text = host.run(
+        shlex.split(opt.count_cc)
+        + ['-I', os.path.join(out, 'src'), '-o', 'once', 'once.c']
+        + host.sources(out)
+        + ['-lm'],
+        work,
+    )
     if status:
         raise RuntimeError(text)
-    status, text = host.run(['valgrind', '--tool=callgrind', '--toggle-collect=m_run', '--callgrind-out-file=/dev/null', './once'], work, 3600)
+    status, text = host.run(
+        [
+            'valgrind',
+            '--tool=callgrind',
+            '--toggle-collect=m_run',
+            '--callgrind-out-file=/dev/null',
+            './once',
+        ],
+        work,
+        3600,
+    )
     return int(re.search(r'Collected : (\d+)', text).group(1))
 
 
 def curve_of(opt, model):
     data, _ = host.test_data(model)
     onnx = os.path.join(model, 'model.onnx')
-    p = subprocess.run([opt.inlay, 'analyze', onnx, '--curve', '--json'] + host.shape_flags(onnx, data) + shlex.split(opt.options), stdout=subprocess.PIPE)
+    p = subprocess.run(
+        [opt.inlay, 'analyze', onnx, '--curve', '--json']
+        + host.shape_flags(onnx, data)
+        + shlex.split(opt.options),
+        stdout=subprocess.PIPE,
+    )
     if p.returncode:
         return None
     curve = json.loads(p.stdout)['curve']
@@ -78,7 +116,11 @@ def measure(opt, model):
         if not man or man['arena']['size'] != c['arena']:
             raise SystemExit('%s: %s' % (name, why or 'another arena than the curve says'))
         counts.append(instructions(opt, work.path) if opt.instructions else 0)
-        runs.append(subprocess.Popen(['./a.out'], cwd=work.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        runs.append(
+            subprocess.Popen(
+                ['./a.out'], cwd=work.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        )
     opt.options = options
     times = [[] for _ in points]
     for _ in range(opt.rounds):
@@ -92,14 +134,29 @@ def measure(opt, model):
     for i, c in enumerate(points):
         ratio = statistics.median(a / b for a, b in zip(times[i], times[0]))
         work = ' %13d %7.4f' % (counts[i], counts[i] / counts[0]) if opt.instructions else ''
-        print('%-28s %10d %7.3f %9d %7d %11d %11.1f %7.3f%s' % (name if i == 0 else '', c['arena'], c['mac_factor'], c['streamed_steps'], c['strips'], c['cost'],
-                                                     statistics.median(times[i]), ratio, work), flush=True)
+        print(
+            '%-28s %10d %7.3f %9d %7d %11d %11.1f %7.3f%s'
+            % (
+                name if i == 0 else '',
+                c['arena'],
+                c['mac_factor'],
+                c['streamed_steps'],
+                c['strips'],
+                c['cost'],
+                statistics.median(times[i]),
+                ratio,
+                work,
+            ),
+            flush=True,
+        )
     for work in works:
         work.__exit__()
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument('models', nargs='+')
     p.add_argument('--inlay', required=True)
     p.add_argument('--cc', default='cc -std=gnu99 -O3 -march=native')
@@ -111,9 +168,25 @@ def main():
     p.add_argument('--instructions', action='store_true')
     opt = p.parse_args()
     opt.inlay = os.path.abspath(opt.inlay)
-    print('%-28s %10s %7s %9s %7s %11s %11s %7s%s' % ('model', 'arena', 'MACs', 'streamed', 'strips', 'cost', 'us', 'ratio', '  instructions   ratio' if opt.instructions else ''))
+    print(
+        '%-28s %10s %7s %9s %7s %11s %11s %7s%s'
+        % (
+            'model',
+            'arena',
+            'MACs',
+            'streamed',
+            'strips',
+            'cost',
+            'us',
+            'ratio',
+            '  instructions   ratio' if opt.instructions else '',
+        )
+    )
     for folder in opt.models:
-        for model in sorted(os.path.dirname(f) for f in glob.glob(os.path.join(folder, '**', 'model.onnx'), recursive=True)):
+        for model in sorted(
+            os.path.dirname(f)
+            for f in glob.glob(os.path.join(folder, '**', 'model.onnx'), recursive=True)
+        ):
             measure(opt, os.path.abspath(model))
 
 

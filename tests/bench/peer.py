@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of generated code against ONNX Runtime and OpenVINO, one thread each, interleaved: peer.py --inlay BIN MODEL_DIR...
+"""CPU time of generated code against ONNX Runtime and OpenVINO, one thread each, interleaved:
+peer.py --inlay BIN MODEL_DIR...
 
-Needs Python with numpy and the peers' packages (not part of the test suite); --peers takes one of the two. Each MODEL_DIR holds
-model.onnx and test_data_set_0. Per model: medians of --rounds rounds, each the median of many inferences, all taking turns;
-`ratio` is the median of the rounds' ratios to the faster peer. --memory adds the most that each process has in memory for one inference.
+Needs Python with numpy and the peers' packages (not part of the test suite); --peers takes one of
+the two. Each MODEL_DIR holds model.onnx and test_data_set_0. Per model: medians of --rounds rounds,
+each the median of many inferences, all taking turns; `ratio` is the median of the rounds' ratios to
+the faster peer. --memory adds the most that each process has in memory for one inference.
 
 PyTorch (--peers torch,torch-compiled) knows the two models of article.py.
 """
@@ -28,16 +30,39 @@ BENCH = r'''#define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <time.h>
 #include "m.h"
-static void *take(size_t n) { void *p = NULL; if (posix_memalign(&p, 64, n ? n : 64)) exit(90); memset(p, 0, n); return p; }
-static void load(const char *f, void *p, size_t n) { FILE *s = fopen(f, "rb"); if (!s || fread(p, 1, n, s) != n) exit(91); fclose(s); }
-static double now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3; }
-static int order(const void *a, const void *b) { const double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }
+static void *take(size_t n)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 64, n ? n : 64)) exit(90);
+    return memset(p, 0, n);
+}
+static void load(const char *file, void *p, size_t n)
+{
+    FILE *stream = fopen(file, "rb");
+    if (!stream || fread(p, 1, n, stream) != n) exit(91);
+    fclose(stream);
+}
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+static int order(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
 int main(void)
 {
     unsigned char *arena = take(M_ARENA_SIZE);
-    m_inputs in; m_outputs out; int line;
+    m_inputs in;
+    m_outputs out;
+    int line;
     static double t[4096];
-    memset(&in, 0, sizeof in); memset(&out, 0, sizeof out);
+    memset(&in, 0, sizeof in);
+    memset(&out, 0, sizeof out);
 %(load)s
     while ((line = getchar()) != EOF) {     /* one round for each line on standard input */
         double first = now(), each;
@@ -45,9 +70,14 @@ int main(void)
         if (m_run(arena, &in, &out)) return 93;
         each = now() - first;
         n = each > 30000 ? 5 : each > 3000 ? 20 : each > 100 ? 100 : 1000;
-        for (i = 0; i < n; i++) { const double a = now(); m_run(arena, &in, &out); t[i] = now() - a; }
+        for (i = 0; i < n; i++) {
+            const double a = now();
+            m_run(arena, &in, &out);
+            t[i] = now() - a;
+        }
         qsort(t, (size_t)n, sizeof *t, order);
-        printf("%%.3f\n", t[n / 2]); fflush(stdout);
+        printf("%%.3f\n", t[n / 2]);
+        fflush(stdout);
     }
     return 0;
 }
@@ -58,38 +88,66 @@ def build(opt, model, work):
     data, _ = host.test_data(model)
     out = os.path.join(work, 'out')
     file = os.path.join(model, 'model.onnx')
-    status, text = host.run([opt.inlay, 'compile', file, '-o', out, '--name', 'm'] + host.shape_flags(file, data) + shlex.split(opt.options))
+    status, text = host.run(
+        [opt.inlay, 'compile', file, '-o', out, '--name', 'm']
+        + host.shape_flags(file, data)
+        + shlex.split(opt.options)
+    )
     if status:
         return None, text.strip().splitlines()[0]
     man, load = host.manifest(out, 'm'), []
     for i, io in enumerate(man['inputs']):
         with open(os.path.join(work, 'in%d' % i), 'wb') as f:
             f.write(data[i][1].raw)
-        load.append('    { void *p = take(%d); load("in%d", p, %d); in.in%d = p; }' % (io['bytes'], i, io['bytes'], i))
+        load.append(
+            '    { void *p = take(%d); load("in%d", p, %d); in.in%d = p; }'
+            % (io['bytes'], i, io['bytes'], i)
+        )
     load += ['    out.out%d = take(%d);' % (i, io['bytes']) for i, io in enumerate(man['outputs'])]
     with open(os.path.join(work, 'main.c'), 'w') as f:
         f.write(BENCH % dict(load='\n'.join(load)))
-    status, text = host.run(shlex.split(opt.cc) + ['-I', os.path.join(out, 'src'), '-o', 'a.out', 'main.c'] + host.sources(out) + ['-lm'], work)
+    status, text = host.run(
+        shlex.split(opt.cc)
+        + ['-I', os.path.join(out, 'src'), '-o', 'a.out', 'main.c']
+        + host.sources(out)
+        + ['-lm'],
+        work,
+    )
     return (man, None) if not status else (None, text)
 
 
-KINDS = {'float32': 'f4', 'int64': 'i8', 'int32': 'i4', 'uint8': 'u1', 'int8': 'i1', 'bool': '?', 'float16': 'f2', 'float64': 'f8'}
+KINDS = {
+    'float32': 'f4',
+    'int64': 'i8',
+    'int32': 'i4',
+    'uint8': 'u1',
+    'int8': 'i1',
+    'bool': '?',
+    'float16': 'f2',
+    'float64': 'f8',
+}
 
 
 def arrays(model):
     """The inputs in the order of the model."""
     import numpy
+
     names = {onnx.CODES[name]: kind for name, kind in KINDS.items()}
-    return [numpy.frombuffer(t.raw, names[t.code]).reshape(t.dims).copy() for _, t in host.test_data(model)[0]]
+    return [
+        numpy.frombuffer(t.raw, names[t.code]).reshape(t.dims).copy()
+        for _, t in host.test_data(model)[0]
+    ]
 
 
 class Peer:
     """What infer() takes, in microseconds of CPU: a peer may compute in a thread of its own."""
+
     def round(self):
         def once():
             a = time.process_time_ns()
             self.infer()
             return (time.process_time_ns() - a) / 1000
+
         each = once()
         n = 5 if each > 30000 else 20 if each > 3000 else 100 if each > 100 else 1000
         return statistics.median(once() for _ in range(n))
@@ -98,11 +156,16 @@ class Peer:
 class OnnxRuntime(Peer):
     def __init__(self, model):
         import onnxruntime
+
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self.session = onnxruntime.InferenceSession(os.path.join(model, 'model.onnx'), options, ['CPUExecutionProvider'])
+        self.session = onnxruntime.InferenceSession(
+            os.path.join(model, 'model.onnx'), options, ['CPUExecutionProvider']
+        )
         names = [value.name for value in self.session.get_inputs()]
-        self.feed = {k: onnxruntime.OrtValue.ortvalue_from_numpy(v) for k, v in zip(names, arrays(model))}
+        self.feed = {
+            k: onnxruntime.OrtValue.ortvalue_from_numpy(v) for k, v in zip(names, arrays(model))
+        }
         self.binding = self.session.io_binding()
         for k, v in self.feed.items():
             self.binding.bind_ortvalue_input(k, v)
@@ -116,10 +179,13 @@ class OnnxRuntime(Peer):
 class OpenVino(Peer):
     def __init__(self, model):
         import openvino
+
         core = openvino.Core()
         network = core.read_model(os.path.join(model, 'model.onnx'))
         given = arrays(model)
-        network.reshape({own.any_name: list(value.shape) for own, value in zip(network.inputs, given)})
+        network.reshape(
+            {own.any_name: list(value.shape) for own, value in zip(network.inputs, given)}
+        )
         options = {'INFERENCE_NUM_THREADS': 1, 'NUM_STREAMS': 1, 'INFERENCE_PRECISION_HINT': 'f32'}
         self.request = core.compile_model(network, 'CPU', options).create_infer_request()
         for i, value in enumerate(given):
@@ -131,8 +197,10 @@ class OpenVino(Peer):
 
 class Torch(Peer):
     """Operator by operator."""
+
     def __init__(self, model):
         import torch
+
         torch.set_num_threads(1)
         self.mode = torch.inference_mode
         self.function, self.x = article.in_torch(os.path.basename(model))
@@ -146,10 +214,16 @@ class TorchCompiled(Torch):
     def __init__(self, model):
         super().__init__(model)
         import torch
+
         self.function = torch.compile(self.function)
 
 
-PEERS = {'onnxruntime': OnnxRuntime, 'openvino': OpenVino, 'torch': Torch, 'torch-compiled': TorchCompiled}
+PEERS = {
+    'onnxruntime': OnnxRuntime,
+    'openvino': OpenVino,
+    'torch': Torch,
+    'torch-compiled': TorchCompiled,
+}
 USUAL = ['onnxruntime', 'openvino']
 
 
@@ -157,8 +231,11 @@ def peer_of(name, model):
     """None where it cannot run the model."""
     try:
         return PEERS[name](model)
-    except Exception as e:      # whatever a peer raises
-        print('%s: %s: %s' % (os.path.basename(model), name, str(e).strip().splitlines()[0]), file=sys.stderr)
+    except Exception as e:  # whatever a peer raises
+        print(
+            '%s: %s: %s' % (os.path.basename(model), name, str(e).strip().splitlines()[0]),
+            file=sys.stderr,
+        )
         return None
 
 
@@ -182,7 +259,9 @@ def measure(opt, model):
         peers = {name: peer_of(name, model) for name in opt.peers.split(',')}
         peers = {name: peer for name, peer in peers.items() if peer}
         ours, theirs = [], {name: [] for name in peers}
-        with subprocess.Popen(['./a.out'], cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+        with subprocess.Popen(
+            ['./a.out'], cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as p:
             for _ in range(opt.rounds):
                 p.stdin.write('\n')
                 p.stdin.flush()
@@ -193,20 +272,31 @@ def measure(opt, model):
             p.stdin.close()
         text = line(os.path.basename(model), man, ours, theirs)
         if opt.memory:
-            text += '\n  at most in memory, MiB: %.0f' % memory + ''.join(', %s %.0f' % (name, peak_alone(name, model)) for name in peers)
+            text += '\n  at most in memory, MiB: %.0f' % memory + ''.join(
+                ', %s %.0f' % (name, peak_alone(name, model)) for name in peers
+            )
         return text
 
 
 def line(name, man, ours, theirs):
-    ratio = {peer: statistics.median(a / b for a, b in zip(ours, times)) for peer, times in theirs.items()}
+    ratio = {
+        peer: statistics.median(a / b for a, b in zip(ours, times))
+        for peer, times in theirs.items()
+    }
     text = '%-32s %10.1f us' % (name, statistics.median(ours))
     for peer, times in theirs.items():
         text += '  %s %10.1f us %6.3f' % (peer, statistics.median(times), ratio[peer])
-    return text + '  ratio %6.3f  arena %9d  weights %10d' % (max(ratio.values(), default=0), man['arena']['size'], man['weights']['size'])
+    return text + '  ratio %6.3f  arena %9d  weights %10d' % (
+        max(ratio.values(), default=0),
+        man['arena']['size'],
+        man['weights']['size'],
+    )
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument('models', nargs='+')
     p.add_argument('--inlay')
     p.add_argument('--cc', default='cc -std=gnu99 -O3 -march=native')
@@ -222,7 +312,10 @@ def main():
         return
     opt.inlay = os.path.abspath(opt.inlay)
     for folder in opt.models:
-        for model in sorted(os.path.dirname(f) for f in glob.glob(os.path.join(folder, '**', 'model.onnx'), recursive=True)):
+        for model in sorted(
+            os.path.dirname(f)
+            for f in glob.glob(os.path.join(folder, '**', 'model.onnx'), recursive=True)
+        ):
             print(measure(opt, os.path.abspath(model)), flush=True)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The offset planner on the instances of planner-bench, processor seconds of `inlay place` with reading and printing:
-MiniMalloc's at their capacity in file order and with rows shuffled, the least heights known, idealloc's at their bound.
-Each placement is checked here: items alive together must not share bytes.
+"""The offset planner on the instances of planner-bench, processor seconds of `inlay place` with
+reading and printing: MiniMalloc's at their capacity in file order and with rows shuffled, the least
+heights known, idealloc's at their bound. Each placement is checked here: items alive together must
+not share bytes.
 
     place.py --inlay INLAY [--shuffles N] PLANNER-BENCH"""
 import argparse
@@ -12,7 +13,7 @@ import resource
 import subprocess
 import tempfile
 
-LEAST = {'C': 1039360, 'D': 998400, 'J': 1008640}       # C at its lower bound; D and J open
+LEAST = {'C': 1039360, 'D': 998400, 'J': 1008640}  # C at its lower bound; D and J open
 IDEALLOC = {'somas_resnet50': 1515472556, 'iopddl_G_1': 3030937746}
 
 
@@ -23,7 +24,13 @@ def cpu():
 
 def clash(rows):
     """Two rows that share bytes while both are alive, or None."""
-    items = sorted(((int(r['lower']), int(r['upper']), int(r['offset']), int(r['offset']) + int(r['size'])) for r in rows if int(r['size'])))
+    items = sorted(
+        (
+            (int(r['lower']), int(r['upper']), int(r['offset']), int(r['offset']) + int(r['size']))
+            for r in rows
+            if int(r['size'])
+        )
+    )
     alive = []
     for item in items:
         alive = [a for a in alive if a[1] > item[0]]
@@ -37,7 +44,12 @@ def clash(rows):
 def place(inlay, path, capacity):
     """Seconds and height of a placement within the capacity; height None: none was found."""
     before = cpu()
-    p = subprocess.run([inlay, 'place', path, '--capacity=%d' % capacity], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    p = subprocess.run(
+        [inlay, 'place', path, '--capacity=%d' % capacity],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
     seconds = cpu() - before
     rows = list(csv.DictReader(p.stdout.splitlines()))
     if p.returncode:
@@ -59,7 +71,11 @@ def shuffled(path, folder, rng):
 
 def report(inlay, name, path, capacity):
     seconds, height = place(inlay, path, capacity)
-    print('%-24s %11d  %-11s %7.3f s' % (name, capacity, height if height is not None else 'not found', seconds), flush=True)
+    print(
+        '%-24s %11d  %-11s %7.3f s'
+        % (name, capacity, height if height is not None else 'not found', seconds),
+        flush=True,
+    )
     return seconds, height is not None
 
 
@@ -77,8 +93,14 @@ def main():
     rng = random.Random(1)
     with tempfile.TemporaryDirectory() as scratch:
         for turn in range(args.shuffles):
-            done = [place(args.inlay, shuffled(path, scratch, rng), 1048576) for path in paths.values()]
-            print('sum of A to K, shuffle %d: %.2f s, %d of 11 placed' % (turn + 1, sum(s for s, _ in done), sum(h is not None for _, h in done)), flush=True)
+            done = [
+                place(args.inlay, shuffled(path, scratch, rng), 1048576) for path in paths.values()
+            ]
+            print(
+                'sum of A to K, shuffle %d: %.2f s, %d of 11 placed'
+                % (turn + 1, sum(s for s, _ in done), sum(h is not None for _, h in done)),
+                flush=True,
+            )
     for letter, capacity in LEAST.items():
         report(args.inlay, letter + ', least known', paths[letter], capacity)
     for name, capacity in IDEALLOC.items():

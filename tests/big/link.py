@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program with the weights in it, linked and run: .incbin, an object, a file that the caller maps.
+"""The program with the weights in it, linked and run: .incbin, an object, a file that the caller
+maps.
 
-Layers of sparse matrices, each with a few marks, so that the answer is a sum of few products that Python can form."""
+Layers of sparse matrices, each with a few marks, so that the answer is a sum of few products that
+Python can form."""
 import os
 import struct
 
@@ -83,19 +85,36 @@ def linked(t, o, label, mib, width):
 def one(t, o, work, model, label, form, width, want):
     out, program = os.path.join(work, form), os.path.join(work, 'run-' + form)
     src = os.path.join(out, 'src')
-    status, text = host.run([o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', form, '--no-hash'], work)
+    status, text = host.run(
+        [o.inlay, 'compile', model, '-o', out, '--name', 'm', '--weights', form, '--no-hash'], work
+    )
     if not t.ok(label + ': compiles', status == 0, text[:500]):
         return
     sources = [os.path.join(src, f) for f in sorted(os.listdir(src)) if f.endswith(('.c', '.o'))]
-    command = ['gcc', '-std=c11', '-O2', '-DWIDTH=%d' % width, '-I', src, 'main.c'] + sources + ['-o', program, '-lm'] + (['-DMAPPED'] if form == 'bin' else [])
+    command = (
+        ['gcc', '-std=c11', '-O2', '-DWIDTH=%d' % width, '-I', src, 'main.c']
+        + sources
+        + ['-o', program, '-lm']
+        + (['-DMAPPED'] if form == 'bin' else [])
+    )
     status, text = host.run(command, work)
     if t.ok(label + ': links', status == 0, text[:1000]):
-        status, text = host.run([program] + ([os.path.join(src, 'm_weights.bin')] if form == 'bin' else []), work)
+        status, text = host.run(
+            [program] + ([os.path.join(src, 'm_weights.bin')] if form == 'bin' else []), work
+        )
         got = []
         if status == 0:
             with open(os.path.join(work, 'y.bin'), 'rb') as f:
                 got = struct.unpack('<%df' % width, f.read())
             os.unlink(os.path.join(work, 'y.bin'))
-        bad = [(i, v, want.get(i, 0.0)) for i, v in enumerate(got) if abs(v - want.get(i, 0.0)) > 1e-5 * abs(want.get(i, 0.0))]
-        t.ok(label + ': runs right', len(got) == width and want and not bad, bad[:5] or 'status %d %s' % (status, text[:200]))
+        bad = [
+            (i, v, want.get(i, 0.0))
+            for i, v in enumerate(got)
+            if abs(v - want.get(i, 0.0)) > 1e-5 * abs(want.get(i, 0.0))
+        ]
+        t.ok(
+            label + ': runs right',
+            len(got) == width and want and not bad,
+            bad[:5] or 'status %d %s' % (status, text[:200]),
+        )
     host.run(['rm', '-rf', out, program], work)

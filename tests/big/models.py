@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Very large models for next to nothing: payloads are holes of sparse files but for some known values at known
-places (the first elements, the last, and others spread by a fixed rule), so that content can be checked.
+"""Very large models for next to nothing: payloads are holes of sparse files but for some known
+values at known places (the first elements, the last, and others spread by a fixed rule), so that
+content can be checked.
 
 Each maker returns a list of Weight: what is in the file, for big.py to look for in the output."""
 import os
@@ -10,11 +11,12 @@ from collections import namedtuple
 from onnx import make_node, make_value, put, varint
 
 F32 = 1
-Weight = namedtuple('Weight', 'name rows cols marks')      # marks: {(row, column): float}
+Weight = namedtuple('Weight', 'name rows cols marks')  # marks: {(row, column): float}
 
 
 class Sparse:
     """A model file under construction: pieces of bytes, and payloads that are holes with marks."""
+
     def __init__(self):
         self.pieces, self.length = [], 0
 
@@ -47,8 +49,15 @@ def write_marks(f, at, w):
 def weight(name, number, rows, cols, marks=24):
     """Marks spread over rows and columns; every value occurs once in all weights of a model."""
     places = [(0, 0), (rows - 1, cols - 1), (0, cols - 1), (rows - 1, 0)]
-    places += [((i * 7919 + number * 13) % rows, (i * 104729 + number * 31) % cols) for i in range(marks)]
-    return Weight(name, rows, cols, {p: float(number * 64 + i + 1) for i, p in enumerate(dict.fromkeys(places))})
+    places += [
+        ((i * 7919 + number * 13) % rows, (i * 104729 + number * 31) % cols) for i in range(marks)
+    ]
+    return Weight(
+        name,
+        rows,
+        cols,
+        {p: float(number * 64 + i + 1) for i, p in enumerate(dict.fromkeys(places))},
+    )
 
 
 def head():
@@ -57,14 +66,30 @@ def head():
 
 def embedded(w):
     """A TensorProto up to its raw data, as an initializer of the graph."""
-    body = put(1, w.rows) + put(1, w.cols) + put(2, F32) + put(8, w.name) + varint(9 << 3 | 2) + varint(w.rows * w.cols * 4)
+    body = (
+        put(1, w.rows)
+        + put(1, w.cols)
+        + put(2, F32)
+        + put(8, w.name)
+        + varint(9 << 3 | 2)
+        + varint(w.rows * w.cols * 4)
+    )
     return varint(5 << 3 | 2) + varint(len(body) + w.rows * w.cols * 4) + body
 
 
 def external(w, location, offset):
     entry = lambda key, value: put(13, put(1, key) + put(2, value))
-    return put(5, put(1, w.rows) + put(1, w.cols) + put(2, F32) + put(8, w.name) + entry('location', location) +
-               entry('offset', str(offset)) + entry('length', str(w.rows * w.cols * 4)) + put(14, 1))
+    return put(
+        5,
+        put(1, w.rows)
+        + put(1, w.cols)
+        + put(2, F32)
+        + put(8, w.name)
+        + entry('location', location)
+        + entry('offset', str(offset))
+        + entry('length', str(w.rows * w.cols * 4))
+        + put(14, 1),
+    )
 
 
 def frame(s, nodes, ins, outs):
@@ -78,8 +103,10 @@ def frame(s, nodes, ins, outs):
 
 
 def dense(path, mib, width=4096, files=0, transposed=False):
-    """A chain of dense layers with `mib` MiB of weights, in the model or in that many files beside it.
-    Transposed: the weights are stored [out][in] and go through a Transpose (PyTorch's exported Linear)."""
+    """A chain of dense layers with `mib` MiB of weights, in the model or in that many files beside
+    it. Transposed: the weights are stored [out][in] and go through a Transpose (PyTorch's exported
+    Linear).
+    """
     layers = max(1, mib * (1 << 20) // (width * width * 4))
     weights = [weight('w%d' % i, i, width, width) for i in range(layers)]
     nodes, at = [], 'x'
@@ -112,7 +139,8 @@ def dense(path, mib, width=4096, files=0, transposed=False):
 
 
 def transformer(path, blocks, width=1024, tokens=8):
-    """Blocks of attention and a feed-forward net, every MatMul weight transposed: 12 * width^2 weights each."""
+    """Blocks of attention and a feed-forward net, every MatMul weight transposed: 12 * width^2
+    weights each."""
     s, nodes, weights = Sparse(), [], []
 
     def linear(x, y, rows, cols, name):
@@ -151,25 +179,47 @@ def nodes(path, count):
     made = []
     for i in range(count):
         if i % 10 == 9:
-            made.append(make_node('Add', ['v%d' % (i - 1), 'v%d' % (i - 5)], ['v%d' % i], 'n%d' % i))
+            made.append(
+                make_node('Add', ['v%d' % (i - 1), 'v%d' % (i - 5)], ['v%d' % i], 'n%d' % i)
+            )
         else:
-            made.append(make_node(('Sigmoid', 'Tanh', 'Sqrt')[i % 3], ['v%d' % (i - 1) if i else 'x'], ['v%d' % i], 'n%d' % i))
+            made.append(
+                make_node(
+                    ('Sigmoid', 'Tanh', 'Sqrt')[i % 3],
+                    ['v%d' % (i - 1) if i else 'x'],
+                    ['v%d' % i],
+                    'n%d' % i,
+                )
+            )
     s = Sparse()
     frame(s, made, [('x', [1, 64])], [('v%d' % (count - 1), [1, 64])])
     s.write(path, head())
 
 
 def initializers(path, count, reads=1000):
-    """`count` initializers of 4 floats each, every one different, and `reads` nodes that use some of them."""
+    """`count` initializers of 4 floats each, every one different, and `reads` nodes that use some
+    of them."""
     s, at = Sparse(), 'x'
     made = []
     for i in range(reads):
         out = 'y' if i == reads - 1 else 'a%d' % i
-        made.append(make_node('Add', [at, 'weight.of.layer.%d' % (i * (count // reads))], [out], 'add%d' % i))
+        made.append(
+            make_node(
+                'Add', [at, 'weight.of.layer.%d' % (i * (count // reads))], [out], 'add%d' % i
+            )
+        )
         at = out
     frame(s, made, [('x', [4])], [('y', [4])])
     for i in range(count):
-        s.add(put(5, put(1, 4) + put(2, F32) + put(8, 'weight.of.layer.%d' % i) + put(9, struct.pack('<4f', i, i + .25, i + .5, i + .75))))
+        s.add(
+            put(
+                5,
+                put(1, 4)
+                + put(2, F32)
+                + put(8, 'weight.of.layer.%d' % i)
+                + put(9, struct.pack('<4f', i, i + 0.25, i + 0.5, i + 0.75)),
+            )
+        )
     s.write(path, head())
 
 
@@ -179,7 +229,16 @@ def convolutions(path, count, side=8, channels=4):
     for i in range(count // 2):
         w = weight('w%d' % i, i, channels, channels * 9, marks=4)
         weights.append(w)
-        made.append(make_node('Conv', ['v%d' % (i - 1) if i else 'x', w.name], ['c%d' % i], 'conv%d' % i, kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
+        made.append(
+            make_node(
+                'Conv',
+                ['v%d' % (i - 1) if i else 'x', w.name],
+                ['c%d' % i],
+                'conv%d' % i,
+                kernel_shape=[3, 3],
+                pads=[1, 1, 1, 1],
+            )
+        )
         made.append(make_node('Relu', ['c%d' % i], ['v%d' % i], 'relu%d' % i))
     image_net(path, made, weights, 'v%d' % (count // 2 - 1), side, channels)
 
@@ -192,7 +251,16 @@ def residual(path, count, side=8, channels=4):
         for k in 'ab':
             w = weight('w%d%s' % (b, k), len(weights), channels, channels * 9, marks=4)
             weights.append(w)
-            made.append(make_node('Conv', [inner, w.name], ['c%d%s' % (b, k)], 'conv%d%s' % (b, k), kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
+            made.append(
+                make_node(
+                    'Conv',
+                    [inner, w.name],
+                    ['c%d%s' % (b, k)],
+                    'conv%d%s' % (b, k),
+                    kernel_shape=[3, 3],
+                    pads=[1, 1, 1, 1],
+                )
+            )
             inner = 'c%d%s' % (b, k)
             if k == 'a':
                 made.append(make_node('Relu', [inner], ['r%d' % b], 'relu%d' % b))
@@ -209,7 +277,16 @@ def image_net(path, made, weights, last, side, channels):
     image = [1, channels, side, side]
     frame(s, made, [('x', image)], [(last, image)])
     for w in weights:
-        body = put(1, channels) + put(1, channels) + put(1, 3) + put(1, 3) + put(2, F32) + put(8, w.name) + varint(9 << 3 | 2) + varint(w.rows * w.cols * 4)
+        body = (
+            put(1, channels)
+            + put(1, channels)
+            + put(1, 3)
+            + put(1, 3)
+            + put(2, F32)
+            + put(8, w.name)
+            + varint(9 << 3 | 2)
+            + varint(w.rows * w.cols * 4)
+        )
         s.add(varint(5 << 3 | 2) + varint(len(body) + w.rows * w.cols * 4) + body)
         s.hole(w)
     s.write(path, head())
@@ -223,7 +300,9 @@ def wide(path, count, layers=20):
         for b in range(branches):
             n = '%d_%d' % (k, b)
             made.append(make_node(('Sigmoid', 'Tanh')[b % 2], [at], ['a' + n], 'first' + n))
-            made.append(make_node(('Exp', 'Softsign', 'Atan')[b % 3], ['a' + n], ['b' + n], 'second' + n))
+            made.append(
+                make_node(('Exp', 'Softsign', 'Atan')[b % 3], ['a' + n], ['b' + n], 'second' + n)
+            )
             outs.append('b' + n)
         made.append(make_node('Sum', outs, ['s%d' % k], 'sum%d' % k))
         at = 's%d' % k
@@ -244,8 +323,19 @@ def concats(path, count, per=16, channels=2):
             if k:
                 joined = 'j' + n
                 made.append(make_node('Concat', parts, [joined], 'join' + n, axis=1))
-            made.append(make_node('AveragePool', [joined], ['p' + n], 'pool' + n, kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
-            made.append(make_node('Slice', ['p' + n, 'starts', 'ends', 'axes'], ['v' + n], 'slice' + n))
+            made.append(
+                make_node(
+                    'AveragePool',
+                    [joined],
+                    ['p' + n],
+                    'pool' + n,
+                    kernel_shape=[3, 3],
+                    pads=[1, 1, 1, 1],
+                )
+            )
+            made.append(
+                make_node('Slice', ['p' + n, 'starts', 'ends', 'axes'], ['v' + n], 'slice' + n)
+            )
             parts.append('v' + n)
         at = parts[-1]
     s = Sparse()

@@ -6,7 +6,10 @@ import shutil
 
 import host
 
-CHANGES = 'open,openat,openat2,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate,chmod,fchmodat,mknod,mknodat,utimensat'
+CHANGES = (
+    'open,openat,openat2,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,rmdir,link,'
+    'linkat,symlink,symlinkat,truncate,chmod,fchmodat,mknod,mknodat,utimensat'
+)
 PATH = re.compile(r'(?:(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, )?"((?:[^"\\]|\\.)*)"')
 
 
@@ -17,7 +20,11 @@ def traced(command, calls, work, env=None):
     log = os.path.join(work, 'trace')
     if host.run(['strace', '-o', log, 'true'], work)[0]:
         return None
-    status, text = host.run(['strace', '-f', '-y', '-s', '4096', '-o', log, '-e', 'trace=' + calls] + command, work, env=env)
+    status, text = host.run(
+        ['strace', '-f', '-y', '-s', '4096', '-o', log, '-e', 'trace=' + calls] + command,
+        work,
+        env=env,
+    )
     with open(log) as f:
         lines = [l for l in f if '(' in l and ') = ' in l and ' = -1 ' not in l]
     os.unlink(log)
@@ -31,7 +38,10 @@ def changed(lines, work):
         call = l.split('(')[0].split()[-1]
         if call.startswith('open') and not re.search(r'O_(WRONLY|RDWR|CREAT|TRUNC|TMPFILE)', l):
             continue
-        paths += [os.path.normpath(os.path.join(work, folder or '', name)) for folder, name in PATH.findall(l)]
+        paths += [
+            os.path.normpath(os.path.join(work, folder or '', name))
+            for folder, name in PATH.findall(l)
+        ]
     return paths
 
 
@@ -39,7 +49,10 @@ def spans(lines, path):
     """(offset, length) of all reads of that file: pread64 with its offset, read in sequence."""
     at, out = 0, []
     for l in lines:
-        m = re.match(r'(?:\d+ +)?(pread64|read)\(\d+<([^>]*)>.*?(?:, (\d+))?(?:, (\d+))?\) += (\d+)$', l.strip())
+        m = re.match(
+            r'(?:\d+ +)?(pread64|read)\(\d+<([^>]*)>.*?(?:, (\d+))?(?:, (\d+))?\) += (\d+)$',
+            l.strip(),
+        )
         if not m or os.path.realpath(m.group(2)) != os.path.realpath(path):
             continue
         n = int(m.group(5))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compile --cache: what it finds is what a compile would write, to the byte and whatever changed; what is damaged is not found.
+"""compile --cache: what it finds is what a compile would write, to the byte and whatever changed;
+what is damaged is not found.
 
-    cache.py --inlay INLAY [--large MIB]      with --large: an unchanged model of so many MiB in 0.1 s"""
+    cache.py --inlay INLAY [--large MIB]      with --large: an unchanged model of so many MiB in 0.1
+    s"""
 import argparse
 import glob
 import os
@@ -24,23 +26,52 @@ def write(path, data):
 
 
 def tree(folder):
-    return {os.path.relpath(os.path.join(path, name), folder): open(os.path.join(path, name), 'rb').read()
-            for path, _, names in os.walk(folder) for name in names}
+    return {
+        os.path.relpath(os.path.join(path, name), folder): open(
+            os.path.join(path, name), 'rb'
+        ).read()
+        for path, _, names in os.walk(folder)
+        for name in names
+    }
 
 
 def model(value, count=64):
     """Weights, of which one half lies in another file."""
     wide = lambda name: make_value(name, F32, [1, count])
-    nodes = [make_node('Add', ['x', 'w'], ['t'], 'first'), make_node('Mul', ['t', 'far'], ['u'], 'second'), make_node('Add', ['u', 'k'], ['y'], 'third')]
+    nodes = [
+        make_node('Add', ['x', 'w'], ['t'], 'first'),
+        make_node('Mul', ['t', 'far'], ['u'], 'second'),
+        make_node('Add', ['u', 'k'], ['y'], 'third'),
+    ]
     near = make_tensor('w', F32, [1, count], struct.pack('<f', value) * count)
-    return make_model(nodes, [wide('x'), make_value('k', F32, [1])], [wide('y')], [near, onnx.make_external('far', F32, [1, count], 'far.bin', 0, 4 * count)])
+    return make_model(
+        nodes,
+        [wide('x'), make_value('k', F32, [1])],
+        [wide('y')],
+        [near, onnx.make_external('far', F32, [1, count], 'far.bin', 0, 4 * count)],
+    )
 
 
 class Bench:
-    """A folder with a model, its data, a constant, and a cache. What was not found is written to it anew."""
+    """A folder with a model, its data, a constant, and a cache. What was not found is written to it
+    anew."""
+
     def __init__(self, t, inlay, work):
         self.t, self.inlay, self.work = t, inlay, work
-        self.command = [inlay, 'compile', 'net.onnx', '-o', 'out', '--cache', 'cache', '--const', 'k=k.pb', '--depfile', 'net.d', '--html']
+        self.command = [
+            inlay,
+            'compile',
+            'net.onnx',
+            '-o',
+            'out',
+            '--cache',
+            'cache',
+            '--const',
+            'k=k.pb',
+            '--depfile',
+            'net.d',
+            '--html',
+        ]
         self.reset()
 
     def path(self, *parts):
@@ -61,12 +92,24 @@ class Bench:
     def compile(self, *more, command=None):
         """(found, status, text); found: its data in the cache are still the former."""
         before = self.stamps()
-        done = subprocess.run((command or self.command) + list(more), cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            (command or self.command) + list(more),
+            cwd=self.work,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         data = {k: v for k, v in self.stamps().items() if k.endswith('.data')}
-        return bool(data) and all(before.get(k) == v for k, v in data.items()), done.returncode, done.stdout.decode()
+        return (
+            bool(data) and all(before.get(k) == v for k, v in data.items()),
+            done.returncode,
+            done.stdout.decode(),
+        )
 
     def stamps(self):
-        return {path: (os.stat(path).st_ino, os.stat(path).st_mtime_ns) for path in glob.glob(self.path('cache', '*'))}
+        return {
+            path: (os.stat(path).st_ino, os.stat(path).st_mtime_ns)
+            for path in glob.glob(self.path('cache', '*'))
+        }
 
     def right(self, what, found, *more):
         """A compile that finds it, or not, and the folder of one without a cache."""
@@ -76,16 +119,26 @@ class Bench:
         shutil.rmtree(self.path('plain'), ignore_errors=True)
         rule = open(self.path('net.d'), 'rb').read()
         want = host.run(plain, self.work)
-        same = tree(self.path('out')) == tree(self.path('plain')) and rule.replace(b'out/', b'plain/') == open(self.path('net.d'), 'rb').read()
+        same = (
+            tree(self.path('out')) == tree(self.path('plain'))
+            and rule.replace(b'out/', b'plain/') == open(self.path('net.d'), 'rb').read()
+        )
         said = text.replace('to out', 'to plain') == want[1]
-        self.t.ok(what, (got, status) == (found, want[0]) and same and said, 'found %s, status %d, same %s\n%s\n%s' % (got, status, same, text, want[1]))
+        self.t.ok(
+            what,
+            (got, status) == (found, want[0]) and same and said,
+            'found %s, status %d, same %s\n%s\n%s' % (got, status, same, text, want[1]),
+        )
 
 
 def hits(b):
     b.right('the first time', False)
     inodes = {path: os.stat(b.path('out', path)).st_ino for path in tree(b.path('out'))}
     b.right('the second time it is found', True)
-    b.t.ok('and no file is touched', inodes == {path: os.stat(b.path('out', path)).st_ino for path in inodes})
+    b.t.ok(
+        'and no file is touched',
+        inodes == {path: os.stat(b.path('out', path)).st_ino for path in inodes},
+    )
     shutil.rmtree(b.path('out'))
     os.remove(b.path('net.d'))
     b.right('the folder is gone: it comes back', True)
@@ -104,7 +157,11 @@ def hits(b):
 
 def misses(b):
     """Whatever changed: nothing old is found."""
-    for what, path, data in (('the model', 'net.onnx', model(2)), ('external data', 'far.bin', bytes(256)), ('a constant', 'k.pb', make_tensor('k', F32, [1], struct.pack('<f', 6)))):
+    for what, path, data in (
+        ('the model', 'net.onnx', model(2)),
+        ('external data', 'far.bin', bytes(256)),
+        ('a constant', 'k.pb', make_tensor('k', F32, [1], struct.pack('<f', 6))),
+    ):
         b.reset()
         b.right(what + ': first', False)
         old = os.stat(b.path(path))
@@ -122,18 +179,32 @@ def misses(b):
     write(b.path('out', 'CMakeLists.txt'), b'mine')
     for _ in range(2):
         _, status, text = b.compile()
-        b.t.ok('a file of mine stays, and each compile says so', status == 0 and 'it stays' in text and open(b.path('out', 'CMakeLists.txt')).read() == 'mine', text)
+        b.t.ok(
+            'a file of mine stays, and each compile says so',
+            status == 0
+            and 'it stays' in text
+            and open(b.path('out', 'CMakeLists.txt')).read() == 'mine',
+            text,
+        )
 
 
 def damage(b):
     """Each byte of a small record, and some of the data."""
     b.reset()
     b.compile()
-    record, data = glob.glob(b.path('cache', '*.record'))[0], glob.glob(b.path('cache', '*.data'))[0]
+    record, data = (
+        glob.glob(b.path('cache', '*.record'))[0],
+        glob.glob(b.path('cache', '*.data'))[0],
+    )
     kept, bytes_kept, want = open(record, 'rb').read(), open(data, 'rb').read(), tree(b.path('out'))
     bad = []
     for at in list(range(0, len(kept), 37)) + [None]:
-        write(record, kept[:at] if at is None or at % 2 else kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1:])
+        write(
+            record,
+            kept[:at]
+            if at is None or at % 2
+            else kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1 :],
+        )
         shutil.rmtree(b.path('out'))
         _, status, text = b.compile()
         if status or tree(b.path('out')) != want:
@@ -143,7 +214,12 @@ def damage(b):
     bad = []
     for at in list(range(0, len(bytes_kept), max(1, len(bytes_kept) // 40))):
         write(record, kept)
-        write(data, bytes_kept[:at] if at % 2 else bytes_kept[:at] + bytes([bytes_kept[at] ^ 1]) + bytes_kept[at + 1:])
+        write(
+            data,
+            bytes_kept[:at]
+            if at % 2
+            else bytes_kept[:at] + bytes([bytes_kept[at] ^ 1]) + bytes_kept[at + 1 :],
+        )
         shutil.rmtree(b.path('out'))
         _, status, text = b.compile()
         if status or tree(b.path('out')) != want or 'written to out' not in text:
@@ -157,7 +233,9 @@ def refusals(b):
         found, status, text = b.compile(command=[folder if w == 'cache' else w for w in b.command])
         b.t.ok('a cache ' + what, status == 73 and not os.path.exists(b.path('out')), text)
     found, status, text = b.compile('--max-weights=1')
-    b.t.ok('a failure is not kept', status == 1 and not glob.glob(b.path('cache', '*.record')), text)
+    b.t.ok(
+        'a failure is not kept', status == 1 and not glob.glob(b.path('cache', '*.record')), text
+    )
     write(b.path('words'), b'--name=first')
     b.compile('@words')
     write(b.path('words'), b'--name=other')
@@ -172,16 +250,38 @@ def large(t, inlay, work, mib):
     with open(os.path.join(work, 'large.bin'), 'wb') as f:
         for i in range(mib):
             f.write(struct.pack('<i', i) * (1 << 18))
-    write(os.path.join(work, 'large.onnx'), make_model(nodes, [wide('x')], [wide('y')], [onnx.make_external('w', F32, [1, count], 'large.bin', 0, 4 * count)]))
+    write(
+        os.path.join(work, 'large.onnx'),
+        make_model(
+            nodes,
+            [wide('x')],
+            [wide('y')],
+            [onnx.make_external('w', F32, [1, count], 'large.bin', 0, 4 * count)],
+        ),
+    )
     time.sleep(0.05)
-    command = [inlay, 'compile', 'large.onnx', '-o', 'out', '--cache', 'cache', '-q', '--weights=bin']
+    command = [
+        inlay,
+        'compile',
+        'large.onnx',
+        '-o',
+        'out',
+        '--cache',
+        'cache',
+        '-q',
+        '--weights=bin',
+    ]
     times = []
     for _ in range(4):
         began = time.monotonic()
         status, text = host.run(command, work)
         times.append(time.monotonic() - began)
         assert status == 0, text
-    t.ok('%d MiB unchanged: %s s' % (mib, ' '.join('%.3f' % s for s in times)), min(times[1:]) <= 0.1, times)
+    t.ok(
+        '%d MiB unchanged: %s s' % (mib, ' '.join('%.3f' % s for s in times)),
+        min(times[1:]) <= 0.1,
+        times,
+    )
 
 
 def main():

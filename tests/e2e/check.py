@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`inlay check` over many models, and `inlay diff`: budgets in a file, a baseline, each form of the report read as its readers do,
-what is malformed; the corpus within a time.
+"""`inlay check` over many models, and `inlay diff`: budgets in a file, a baseline, each form of the
+report read as its readers do, what is malformed; the corpus within a time.
 
     check.py --inlay INLAY --models MODELS [--corpus CORPUS]"""
 import argparse
@@ -24,9 +24,30 @@ class Bench:
         self.inlay, self.work = o.inlay, work
         for name in ('digits', 'sine'):
             shutil.copy(os.path.join(o.models, name, name + '.onnx'), work)
-        self.write('open.onnx', make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', 1, ['T', 4])], [make_value('y', 1, ['T', 4])]))
-        self.write('odd.onnx', make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', 1, [4])], [make_value('y', 1, [4])]))
-        self.write('<odd>&"name.onnx', make_model([make_node('Relu', ['x'], ['y'])], [make_value('x', 1, [4])], [make_value('y', 1, [4])]))
+        self.write(
+            'open.onnx',
+            make_model(
+                [make_node('Relu', ['x'], ['y'])],
+                [make_value('x', 1, ['T', 4])],
+                [make_value('y', 1, ['T', 4])],
+            ),
+        )
+        self.write(
+            'odd.onnx',
+            make_model(
+                [make_node('Relu', ['x'], ['y'])],
+                [make_value('x', 1, [4])],
+                [make_value('y', 1, [4])],
+            ),
+        )
+        self.write(
+            '<odd>&"name.onnx',
+            make_model(
+                [make_node('Relu', ['x'], ['y'])],
+                [make_value('x', 1, [4])],
+                [make_value('y', 1, [4])],
+            ),
+        )
 
     def write(self, name, data):
         with open(os.path.join(self.work, name), 'wb' if isinstance(data, bytes) else 'w') as f:
@@ -34,7 +55,9 @@ class Bench:
 
     def run(self, *words):
         """(status, standard output); messages are left out."""
-        return host.run(['sh', '-c', 'exec "$@" 2>messages', 'sh', self.inlay] + list(words), self.work)
+        return host.run(
+            ['sh', '-c', 'exec "$@" 2>messages', 'sh', self.inlay] + list(words), self.work
+        )
 
     def messages(self):
         with open(os.path.join(self.work, 'messages')) as f:
@@ -49,50 +72,114 @@ LEAST, FAST = 6224, 25120
 
 
 def lists(t, b):
-    b.budgets({'model': 'digits.onnx', 'max_arena': '64K', 'max_weights': 30000}, {'model': 'sine.onnx', 'max_ram': '1M'}, {'model': 'open.onnx', 'dim': ['T=3'], 'max_arena': 0})
+    b.budgets(
+        {'model': 'digits.onnx', 'max_arena': '64K', 'max_weights': 30000},
+        {'model': 'sine.onnx', 'max_ram': '1M'},
+        {'model': 'open.onnx', 'dim': ['T=3'], 'max_arena': 0},
+    )
     status, text = b.run('check', '@budgets.json', '--json')
     found = json.loads(text)
     by_name = {os.path.basename(m['model']): m for m in found['models']}
     t.ok('a list that holds', status == 0 and found['holds'] and len(by_name) == 3, text)
-    t.ok('its options are used', by_name['open.onnx'].get('ram', {}).get('bytes') == 96, by_name['open.onnx'])
-    t.ok('its limits are told', by_name['digits.onnx']['arena']['most'] == 65536 and by_name['digits.onnx']['weights']['most'] == 30000, by_name['digits.onnx'])
-    b.budgets({'model': 'digits.onnx', 'without': ['fuse_act'], 'arena_limit': '1M'}, {'model': 'sine.onnx', 'to': ['none']}, {'model': 'digits.onnx', 'arena_limit': 100})
+    t.ok(
+        'its options are used',
+        by_name['open.onnx'].get('ram', {}).get('bytes') == 96,
+        by_name['open.onnx'],
+    )
+    t.ok(
+        'its limits are told',
+        by_name['digits.onnx']['arena']['most'] == 65536
+        and by_name['digits.onnx']['weights']['most'] == 30000,
+        by_name['digits.onnx'],
+    )
+    b.budgets(
+        {'model': 'digits.onnx', 'without': ['fuse_act'], 'arena_limit': '1M'},
+        {'model': 'sine.onnx', 'to': ['none']},
+        {'model': 'digits.onnx', 'arena_limit': 100},
+    )
     status, text = b.run('check', '@budgets.json', '--json')
     cut = json.loads(text)['models']
     t.ok('a pass is left out', cut[0].get('arena', {}).get('bytes', 0) > LEAST, cut[0])
-    t.ok('a part that is none, and a limit that no plan keeps', [m['status'] for m in cut] == [0, 64, 1], text)
+    t.ok(
+        'a part that is none, and a limit that no plan keeps',
+        [m['status'] for m in cut] == [0, 64, 1],
+        text,
+    )
     b.budgets({'model': 'digits.onnx', 'without': ['fuse_acts']})
-    t.ok('values are those of the options', b.run('check', '@budgets.json')[0] == 64 and 'fuse_act' in b.messages(), b.messages())
-    b.budgets({'model': 'digits.onnx', 'max_arena': LEAST - 1}, {'model': 'sine.onnx'}, {'model': 'none.onnx'})
+    t.ok(
+        'values are those of the options',
+        b.run('check', '@budgets.json')[0] == 64 and 'fuse_act' in b.messages(),
+        b.messages(),
+    )
+    b.budgets(
+        {'model': 'digits.onnx', 'max_arena': LEAST - 1},
+        {'model': 'sine.onnx'},
+        {'model': 'none.onnx'},
+    )
     status, text = b.run('check', '@budgets.json')
-    t.ok('a list that does not', status == 1 and '1 of 3 models hold' in text
-         and 'arena %15d bytes of %12d: EXCEEDED' % (LEAST, LEAST - 1) in text, text)
-    t.ok('the others are checked all the same', 'sine.onnx: holds' in text and 'status 66' in text, text)
+    t.ok(
+        'a list that does not',
+        status == 1
+        and '1 of 3 models hold' in text
+        and 'arena %15d bytes of %12d: EXCEEDED' % (LEAST, LEAST - 1) in text,
+        text,
+    )
+    t.ok(
+        'the others are checked all the same',
+        'sine.onnx: holds' in text and 'status 66' in text,
+        text,
+    )
     status, text = b.run('check', '@budgets.json', '--max-weights', '10')
     t.ok('limits of the command line are for all', '0 of 3 models hold' in text, text)
-    for name, data in [('no JSON', '{'), ('no list', '{}'), ('no model', '{"models": [{}]}'), ('an unknown key', '{"models": [{"model": "x", "max_aren": 1}]}'),
-                       ('a limit that is none', '{"models": [{"model": "x", "max_arena": "64Q"}]}'), ('no texts', '{"models": [{"model": "x", "dim": [1]}]}')]:
+    for name, data in [
+        ('no JSON', '{'),
+        ('no list', '{}'),
+        ('no model', '{"models": [{}]}'),
+        ('an unknown key', '{"models": [{"model": "x", "max_aren": 1}]}'),
+        ('a limit that is none', '{"models": [{"model": "x", "max_arena": "64Q"}]}'),
+        ('no texts', '{"models": [{"model": "x", "dim": [1]}]}'),
+    ]:
         b.write('bad.json', data)
         status, text = b.run('check', '@bad.json')
-        t.ok('%s is refused' % name, status == 78 and 'bad.json' in b.messages() and not text, '%d %s' % (status, b.messages()))
+        t.ok(
+            '%s is refused' % name,
+            status == 78 and 'bad.json' in b.messages() and not text,
+            '%d %s' % (status, b.messages()),
+        )
     t.ok('a list that is not there', b.run('check', '@none.json')[0] == 66)
     t.ok('one model keeps its status', b.run('check', 'none.onnx', '--max-arena=1M')[0] == 66)
 
 
 def entries(t, b):
     """Options of one model: each kind of them, as the same model by itself has them."""
-    for key, value, words in [('optimize', 'speed', ['--optimize=speed']), ('target', 'cortex-m4', ['--target=cortex-m4']), ('threads', 2, ['--threads=2']),
-                              ('code_weights', True, ['--code-weights']), ('code_weights', False, []),
-                              ('region', ['a:8K', 'b:64K:2'], ['--region=a:8K', '--region=b:64K:2']), ('effort', '0', ['--effort=0'])]:
+    for key, value, words in [
+        ('optimize', 'speed', ['--optimize=speed']),
+        ('target', 'cortex-m4', ['--target=cortex-m4']),
+        ('threads', 2, ['--threads=2']),
+        ('code_weights', True, ['--code-weights']),
+        ('code_weights', False, []),
+        ('region', ['a:8K', 'b:64K:2'], ['--region=a:8K', '--region=b:64K:2']),
+        ('effort', '0', ['--effort=0']),
+    ]:
         b.budgets({'model': 'digits.onnx', key: value})
         alone = json.loads(b.run('check', 'digits.onnx', '--json', *words)[1])
         listed = json.loads(b.run('check', '@budgets.json', '--json')[1])
         t.ok('%s: %s' % (key, value), alone['status'] == 0 and listed == alone, listed)
-    for key, value, status, part in [('optimize', 'sped', 64, 'did you mean speed'), ('target', 'banana', 64, 'banana'), ('slices', 1, 78, 'true or false'),
-                                     ('target', ['cortex-m4'], 78, 'expected a text'), ('json', True, 78, 'nothing is known'), ('cc', 'gcc', 78, 'nothing is known')]:
+    for key, value, status, part in [
+        ('optimize', 'sped', 64, 'did you mean speed'),
+        ('target', 'banana', 64, 'banana'),
+        ('slices', 1, 78, 'true or false'),
+        ('target', ['cortex-m4'], 78, 'expected a text'),
+        ('json', True, 78, 'nothing is known'),
+        ('cc', 'gcc', 78, 'nothing is known'),
+    ]:
         b.budgets({'model': 'digits.onnx', key: value})
         got, text = b.run('check', '@budgets.json')
-        t.ok('%s: %s is refused' % (key, value), got == status and part in b.messages() and not text, b.messages())
+        t.ok(
+            '%s: %s is refused' % (key, value),
+            got == status and part in b.messages() and not text,
+            b.messages(),
+        )
     b.write('list.toml', '[[models]]\nmodel = "digits.onnx"\nmax_arena = "1K"\n')
     got, text = b.run('check', '@list.toml')
     t.ok('TOML: how it becomes JSON', got == 64 and 'tomllib' in b.messages(), b.messages())
@@ -109,7 +196,9 @@ def sarif(text):
     run = json.loads(text)['runs'][0]
     rules = {r['id'] for r in run['tool']['driver']['rules']}
     assert all(r['ruleId'] in rules and r['message']['text'] for r in run['results'])
-    return {r['locations'][0]['physicalLocation']['artifactLocation']['uri'] for r in run['results']}
+    return {
+        r['locations'][0]['physicalLocation']['artifactLocation']['uri'] for r in run['results']
+    }
 
 
 def github(text):
@@ -120,7 +209,9 @@ def github(text):
 
 def gitlab(text):
     issues = json.loads(text)
-    assert len({i['fingerprint'] for i in issues}) == len(issues) and all(i['severity'] == 'major' and i['location']['lines']['begin'] == 1 for i in issues)
+    assert len({i['fingerprint'] for i in issues}) == len(issues) and all(
+        i['severity'] == 'major' and i['location']['lines']['begin'] == 1 for i in issues
+    )
     return {i['location']['path'] for i in issues}
 
 
@@ -130,16 +221,36 @@ def as_json(text):
 
 def stack(t, b):
     """A limit of what is not known does not hold."""
-    for target, most, status, part in (([], '1M', 1, 'not known for this target'), (['--target=cortex-m4'], '1M', 0, 'holds'), (['--target=cortex-m4'], '16', 1, 'are needed')):
+    for target, most, status, part in (
+        ([], '1M', 1, 'not known for this target'),
+        (['--target=cortex-m4'], '1M', 0, 'holds'),
+        (['--target=cortex-m4'], '16', 1, 'are needed'),
+    ):
         got, text = b.run('check', 'digits.onnx', '--max-stack', most, *target)
-        t.ok('--max-stack %s %s' % (most, ' '.join(target)), got == status and part in text + b.messages(), text)
+        t.ok(
+            '--max-stack %s %s' % (most, ' '.join(target)),
+            got == status and part in text + b.messages(),
+            text,
+        )
         got, text = b.run('compile', 'digits.onnx', '-o', 'stacked', '--max-stack', most, *target)
-        t.ok('compile --max-stack %s %s' % (most, ' '.join(target)), got == status and (not got or part in b.messages()), b.messages())
+        t.ok(
+            'compile --max-stack %s %s' % (most, ' '.join(target)),
+            got == status and (not got or part in b.messages()),
+            b.messages(),
+        )
     for target, known in ([], False), (['--target=cortex-m4'], True):
         got, text = b.run('check', 'digits.onnx', '--json', *target)
-        t.ok('the stack in --json %s' % ' '.join(target), got == 0 and ('stack' in json.loads(text)) == known, text)
+        t.ok(
+            'the stack in --json %s' % ' '.join(target),
+            got == 0 and ('stack' in json.loads(text)) == known,
+            text,
+        )
     got, text = b.run('check', 'digits.onnx', '--max-macs', '1K')
-    t.ok('--max-macs', got == 1 and 'macs: 327824 MACs are needed, 1024 are allowed' in b.messages(), text)
+    t.ok(
+        '--max-macs',
+        got == 1 and 'macs: 327824 MACs are needed, 1024 are allowed' in b.messages(),
+        text,
+    )
 
 
 def traffic(t, b):
@@ -153,7 +264,9 @@ def traffic(t, b):
 
 def section_bytes(path):
     """Bytes of the sections of an object of the host that lie in flash, by binutils."""
-    sections = re.findall(r'PROGBITS +\w+ \w+ (\w+) \w+ +(\w*)', host.run(['readelf', '-SW', path])[1])
+    sections = re.findall(
+        r'PROGBITS +\w+ \w+ (\w+) \w+ +(\w*)', host.run(['readelf', '-SW', path])[1]
+    )
     return sum(int(size, 16) for size, flags in sections if 'A' in flags)
 
 
@@ -167,13 +280,26 @@ def code(t, b):
     os.mkdir(temporary)
     words = ['--cc', cc]
     got, text = b.run('check', 'digits.onnx', '--json', *words)
-    t.ok('the code in --json', got == 0 and json.loads(text)['code'] == {'bytes': size} and size > 1000, '%s\n%s' % (size, text))
+    t.ok(
+        'the code in --json',
+        got == 0 and json.loads(text)['code'] == {'bytes': size} and size > 1000,
+        '%s\n%s' % (size, text),
+    )
     for most, status in ((size, 0), (size - 1, 1)):
         got, text = b.run('check', 'digits.onnx', '--max-code', str(most), *words)
         t.ok('--max-code %d' % most, got == status and 'code' in text, text)
     got, text = b.run('check', 'digits.onnx', '--max-code', '1M')
-    t.ok('--max-code without --cc', got == 1 and 'not known without --cc' in b.messages(), b.messages())
-    for bad, part in (('false', 'failed'), ('true', 'makes no object'), ('./no-such-cc', 'failed'), (cc + ' -flto', 'makes no code')):
+    t.ok(
+        '--max-code without --cc',
+        got == 1 and 'not known without --cc' in b.messages(),
+        b.messages(),
+    )
+    for bad, part in (
+        ('false', 'failed'),
+        ('true', 'makes no object'),
+        ('./no-such-cc', 'failed'),
+        (cc + ' -flto', 'makes no code'),
+    ):
         got, text = b.run('check', 'digits.onnx', '--max-code', '1M', '--cc', bad)
         t.ok('--cc=%s' % bad, got == 78 and part in b.messages(), text + b.messages())
     b.write('cc', '#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done; echo none >"$2"\n')
@@ -185,8 +311,18 @@ def code(t, b):
 
 def forms(t, b):
     odd = '<odd>&"name.onnx'
-    b.budgets({'model': 'digits.onnx', 'max_arena': 1, 'max_macs': 1}, {'model': odd, 'max_ram': 1}, {'model': 'sine.onnx', 'max_arena': '1M'})
-    for name, read in [('json', as_json), ('junit', junit), ('sarif', sarif), ('github', github), ('gitlab', gitlab)]:
+    b.budgets(
+        {'model': 'digits.onnx', 'max_arena': 1, 'max_macs': 1},
+        {'model': odd, 'max_ram': 1},
+        {'model': 'sine.onnx', 'max_arena': '1M'},
+    )
+    for name, read in [
+        ('json', as_json),
+        ('junit', junit),
+        ('sarif', sarif),
+        ('github', github),
+        ('gitlab', gitlab),
+    ]:
         status, text = b.run('check', '@budgets.json', '--format=' + name)
         try:
             t.ok('--format=' + name, status == 1 and read(text) == {'digits.onnx', odd}, text)
@@ -197,8 +333,13 @@ def forms(t, b):
 def baselines(t, b):
     text = b.run('check', 'digits.onnx', 'sine.onnx', '--json')[1]
     b.write('base.json', text)
-    t.ok('nothing grew', b.run('check', 'digits.onnx', 'sine.onnx', '--baseline', 'base.json')[0] == 0)
-    status, text = b.run('check', 'digits.onnx', 'sine.onnx', '--baseline', 'base.json', '--optimize=speed')
+    t.ok(
+        'nothing grew',
+        b.run('check', 'digits.onnx', 'sine.onnx', '--baseline', 'base.json')[0] == 0,
+    )
+    status, text = b.run(
+        'check', 'digits.onnx', 'sine.onnx', '--baseline', 'base.json', '--optimize=speed'
+    )
     t.ok('the arena grew', status == 1 and 'arena' in text and 'EXCEEDED' in text, text)
     b.write('none.json', '{}')
     t.ok('no baseline', b.run('check', 'digits.onnx', '--baseline', 'none.json')[0] == 78)
@@ -210,9 +351,20 @@ def differences(t, b):
     status, text = b.run('diff', 'old.json', 'new.json', '--json')
     found = json.loads(text)
     arena = {c['name']: c for c in found['totals']}['arena']
-    t.ok('diff: the arena', status == 0 and (arena['before'], arena['after']) == (LEAST, FAST), text)
-    t.ok('diff: its tensors, those that grew most first', found['tensors'] and sorted(found['tensors'], key=lambda c: c['before'] - c['after']) == found['tensors'], text)
-    t.ok('diff: for people', '+%d' % (FAST - LEAST) in b.run('diff', 'old.json', 'new.json')[1].replace(' ', '') and b.run('diff', 'old.json', 'old.json') == (0, 'no difference\n'))
+    t.ok(
+        'diff: the arena', status == 0 and (arena['before'], arena['after']) == (LEAST, FAST), text
+    )
+    t.ok(
+        'diff: its tensors, those that grew most first',
+        found['tensors']
+        and sorted(found['tensors'], key=lambda c: c['before'] - c['after']) == found['tensors'],
+        text,
+    )
+    t.ok(
+        'diff: for people',
+        '+%d' % (FAST - LEAST) in b.run('diff', 'old.json', 'new.json')[1].replace(' ', '')
+        and b.run('diff', 'old.json', 'old.json') == (0, 'no difference\n'),
+    )
     b.write('bad.json', '[]')
     t.ok('diff: no manifest', b.run('diff', 'old.json', 'bad.json')[0] == 65)
 
@@ -229,7 +381,9 @@ def corpus(t, b, folder):
                 shape = host.shape_flags(model, host.test_data(path)[0])[1::2]
             except onnx.Unreadable:
                 shape = []
-            models.append(dict({'model': model, 'max_arena': '4G'}, **({'shape': shape} if shape else {})))
+            models.append(
+                dict({'model': model, 'max_arena': '4G'}, **({'shape': shape} if shape else {}))
+            )
     b.budgets(*models)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     status, text = b.run('check', '@budgets.json', '--json')
@@ -237,7 +391,11 @@ def corpus(t, b, folder):
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     good = sum(m['holds'] for m in json.loads(text)['models']) if status in (0, 1) else 0
     print('# %d of %d models in %.1f s of CPU' % (good, len(models), seconds))
-    t.ok('the corpus: all but a few compile', good >= 0.95 * len(models), [m for m in json.loads(text)['models'] if not m['holds']])
+    t.ok(
+        'the corpus: all but a few compile',
+        good >= 0.95 * len(models),
+        [m for m in json.loads(text)['models'] if not m['holds']],
+    )
     t.ok('the corpus in %d s of CPU' % MOST_SECONDS, seconds <= MOST_SECONDS, seconds)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants of any size: expressions of weights are computed when compiling, piece by piece, whatever their size. Each model here
-computes its weights from others. As constants they take no RAM; their answer is that of the same model whose weights are inputs,
-computed when it runs. What cannot be computed so is a step, and a warning names it.
+"""Constants of any size: expressions of weights are computed when compiling, piece by piece,
+whatever their size. Each model here computes its weights from others. As constants they take no
+RAM; their answer is that of the same model whose weights are inputs, computed when it runs. What
+cannot be computed so is a step, and a warning names it.
 
     constants.py --inlay INLAY [--sizes KIB,KIB]"""
 import argparse
@@ -18,7 +19,7 @@ import tap
 from onnx import make_model, make_node, make_tensor, make_value
 
 F32, I8, I64, BOOL, F16, INT4 = 1, 3, 7, 9, 10, 22
-SPACE = 64 << 20            # of addresses, for the compiler
+SPACE = 64 << 20  # of addresses, for the compiler
 
 # Weights {name: (type, dims, raw)}; those of `small` stay constants where the others are inputs.
 Case = namedtuple('Case', 'nodes weights small opset')
@@ -26,7 +27,7 @@ Case = namedtuple('Case', 'nodes weights small opset')
 
 def floats(count, seed, low=-1.0, high=1.0):
     r = random.Random(seed)
-    few = [r.uniform(low, high) for _ in range(4099)]       # a prime: rows differ
+    few = [r.uniform(low, high) for _ in range(4099)]  # a prime: rows differ
     return array.array('f', (few * (count // 4099 + 1))[:count]).tobytes()
 
 
@@ -40,6 +41,7 @@ def ints(*v):
 
 class Maker:
     """Nodes one after the other; the last result is V, [k][n]."""
+
     def __init__(self, k, n):
         self.k, self.n, self.nodes = k, n, []
         self.weights = {'W': (F32, [k, n], floats(k * n, 1))}
@@ -134,7 +136,9 @@ def turned(m):
 
 def moved(m):
     m.weights['A'] = F32, [m.k, m.n], floats(m.k * m.n, 2)
-    m.small.update(turned=ints(m.n, m.k), begin=ints(m.n // 2), end=ints(m.n // 2 + m.n), axis=ints(1))
+    m.small.update(
+        turned=ints(m.n, m.k), begin=ints(m.n // 2), end=ints(m.n // 2 + m.n), axis=ints(1)
+    )
     m('Sin', 'A', 'sin')
     m('Reshape', 'sin turned', 'r')
     m('Transpose', 'r', 't', perm=[1, 0])
@@ -172,11 +176,21 @@ def normalized(m):
 
 
 def standardized(m):
-    """As PyTorch writes weight standardization before opset 14: channels are those of a batch of one."""
-    m.small.update({name: (F32, [m.k], floats(m.k, 3, 0.5)) for name in ('gain', 'shift', 'mean', 'var')})
+    """As PyTorch writes weight standardization before opset 14: channels are those of a batch of
+    one."""
+    m.small.update(
+        {name: (F32, [m.k], floats(m.k, 3, 0.5)) for name in ('gain', 'shift', 'mean', 'var')}
+    )
     m.small.update(batch=ints(1, m.k, m.n), matrix=ints(m.k, m.n))
     m('Reshape', 'W batch', 'w')
-    m.nodes.append(make_node('BatchNormalization', ['w', 'gain', 'shift', 'mean', 'var'], ['s', 'm1', 'v1', 'm2', 'v2'], 'standard'))
+    m.nodes.append(
+        make_node(
+            'BatchNormalization',
+            ['w', 'gain', 'shift', 'mean', 'var'],
+            ['s', 'm1', 'v1', 'm2', 'v2'],
+            'standard',
+        )
+    )
     m('Reshape', 's matrix', 'V')
     return m.case(9)
 
@@ -197,12 +211,26 @@ def half(m):
 
 
 CASES = {
-    'a scalar factor': scaled, 'W + s(A @ B)': lora, 'weight_norm': weight_norm, 'weight_norm of single operators': spelt_norm,
-    'Q and DQ': fake_quantized, 'Q and DQ per channel': per_channel, 'Q and DQ of 4 bits': four_bits, 'rounded and clipped': rounded,
-    'less the mean of all': whole_mean, 'transposed': turned, 'Reshape, Transpose, Concat, Slice': moved,
-    'columns permuted': lambda m: permuted(m, 1, m.n), 'rows permuted': lambda m: permuted(m, 0, m.k), 'Where': masked,
-    'a product': product, 'a transposed product': lambda m: product(m, transA=1, alpha=0.5), 'Softmax, CumSum': normalized,
-    'an outer product': outer, 'float16': half, 'standardized': standardized,
+    'a scalar factor': scaled,
+    'W + s(A @ B)': lora,
+    'weight_norm': weight_norm,
+    'weight_norm of single operators': spelt_norm,
+    'Q and DQ': fake_quantized,
+    'Q and DQ per channel': per_channel,
+    'Q and DQ of 4 bits': four_bits,
+    'rounded and clipped': rounded,
+    'less the mean of all': whole_mean,
+    'transposed': turned,
+    'Reshape, Transpose, Concat, Slice': moved,
+    'columns permuted': lambda m: permuted(m, 1, m.n),
+    'rows permuted': lambda m: permuted(m, 0, m.k),
+    'Where': masked,
+    'a product': product,
+    'a transposed product': lambda m: product(m, transA=1, alpha=0.5),
+    'Softmax, CumSum': normalized,
+    'an outer product': outer,
+    'float16': half,
+    'standardized': standardized,
 }
 
 
@@ -213,7 +241,13 @@ def model(case, k, n, constant):
     if not constant:
         ins += [make_value(name, w[0], w[1]) for name, w in case.weights.items()]
     nodes = case.nodes + [make_node('MatMul', ['x', 'V'], ['y'], 'last')]
-    return make_model(nodes, ins, [make_value('y', F32, [1, n])], [make_tensor(name, *w) for name, w in weights.items()], case.opset)
+    return make_model(
+        nodes,
+        ins,
+        [make_value('y', F32, [1, n])],
+        [make_tensor(name, *w) for name, w in weights.items()],
+        case.opset,
+    )
 
 
 def write(path, data):
@@ -225,32 +259,59 @@ def write(path, data):
 def answer(o, work, name, data, tensors):
     files = [write(os.path.join(work, '%s%d.pb' % (name, i)), t) for i, t in enumerate(tensors)]
     out = os.path.join(work, name)
-    status, text = host.run([o.inlay, 'run', write(out + '.onnx', data), '-o', out] + [a for f in files for a in ('-i', f)])
+    status, text = host.run(
+        [o.inlay, 'run', write(out + '.onnx', data), '-o', out]
+        + [a for f in files for a in ('-i', f)]
+    )
     if status:
         raise RuntimeError(text)
     return onnx.read_tensor(os.path.join(out, os.listdir(out)[0]))
 
 
 def check(t, o, label, make, kib):
-    n = int((kib * 256) ** 0.5) // 8 * 8 + 8        # not square, not a power of two
+    n = int((kib * 256) ** 0.5) // 8 * 8 + 8  # not square, not a power of two
     k = n + 24
     case = make(Maker(k, n))
     x = make_tensor('x', F32, [1, k], floats(k, 9))
     with host.Work() as work:
         path = write(os.path.join(work, 'm.onnx'), model(case, k, n, True))
-        command = ['sh', '-c', 'ulimit -v %d; exec "$@"' % (SPACE >> 10), 'sh', o.inlay, 'analyze', path, '--json']
+        command = [
+            'sh',
+            '-c',
+            'ulimit -v %d; exec "$@"' % (SPACE >> 10),
+            'sh',
+            o.inlay,
+            'analyze',
+            path,
+            '--json',
+        ]
         status, text = host.run(command if not o.sanitized else command[4:])
-        if not t.ok('%s, %d KiB: compiles in 64 MiB of address space' % (label, kib), status == 0, text[:500]):
+        if not t.ok(
+            '%s, %d KiB: compiles in 64 MiB of address space' % (label, kib),
+            status == 0,
+            text[:500],
+        ):
             return
-        found = json.loads(text[text.index('{'):])
-        t.ok('%s, %d KiB: takes no RAM' % (label, kib), found['arena']['size'] == 0 and 'warning' not in text, text[:500])
+        found = json.loads(text[text.index('{') :])
+        t.ok(
+            '%s, %d KiB: takes no RAM' % (label, kib),
+            found['arena']['size'] == 0 and 'warning' not in text,
+            text[:500],
+        )
         got = answer(o, work, 'got', model(case, k, n, True), [x])
-        want = answer(o, work, 'want', model(case, k, n, False), [x] + [make_tensor(name, *w) for name, w in case.weights.items()])
+        want = answer(
+            o,
+            work,
+            'want',
+            model(case, k, n, False),
+            [x] + [make_tensor(name, *w) for name, w in case.weights.items()],
+        )
         t.ok('%s, %d KiB: the answer' % (label, kib), *differs(got, want))
 
 
 def differs(got, want):
-    """(are they equal?, the greatest difference by the greatest value); sums are made in another order."""
+    """(are they equal?, the greatest difference by the greatest value); sums are made in another
+    order."""
     a, b = onnx.values(got), onnx.values(want)
     scale = max(map(abs, b))
     worst = max(abs(x - y) for x, y in zip(a, b)) / scale
@@ -264,7 +325,11 @@ def too_large(t, o):
     with host.Work() as work:
         path = write(os.path.join(work, 'm.onnx'), model(m.case(), 1024, 1024, True))
         status, text = host.run([o.inlay, 'analyze', path])
-        t.ok('a warning names what is computed when it runs', status == 0 and 'warning' in text and '"V"' in text and '8388608' in text, text[:500])
+        t.ok(
+            'a warning names what is computed when it runs',
+            status == 0 and 'warning' in text and '"V"' in text and '8388608' in text,
+            text[:500],
+        )
 
 
 def main():

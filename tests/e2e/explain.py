@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each row of `inlay explain` by a command line that ends so: the status is the row's, its words are in the message, and the message
-as it was printed leads to the row. docs/TROUBLESHOOTING.md is what `inlay explain --markdown` prints.
+"""Each row of `inlay explain` by a command line that ends so: the status is the row's, its words
+are in the message, and the message as it was printed leads to the row. docs/TROUBLESHOOTING.md is
+what `inlay explain --markdown` prints.
 
     explain.py --inlay INLAY --models MODELS --page PAGE --header templates/model.h [--update]"""
 import argparse
@@ -21,6 +22,7 @@ NEVER = {'bug': 'it would be one'}
 
 class Bench:
     """Files that are wrong, each in its own way; `data(name)` is written once it is asked for."""
+
     def __init__(self, models, work):
         self.work, self.digits = work, os.path.join(models, 'digits', 'digits.onnx')
 
@@ -32,14 +34,35 @@ class Bench:
 
     def model(self, name, nodes, inputs, outputs, constants=(), **more):
         value = lambda v: make_value(v[0], v[1], v[2:])
-        return self.put(name + '.onnx', make_model(nodes, [value(v) for v in inputs], [value(v) for v in outputs], list(constants), **more))
+        return self.put(
+            name + '.onnx',
+            make_model(
+                nodes,
+                [value(v) for v in inputs],
+                [value(v) for v in outputs],
+                list(constants),
+                **more
+            ),
+        )
 
     def relu(self, dims, name='relu', **more):
-        return self.model(name, [make_node('Relu', ['x'], ['y'], 'relu')], [('x', F32, *dims)], [('y', F32, *dims)], **more)
+        return self.model(
+            name,
+            [make_node('Relu', ['x'], ['y'], 'relu')],
+            [('x', F32, *dims)],
+            [('y', F32, *dims)],
+            **more
+        )
 
     def far(self, name, location, dims=(4,), size=16):
         constant = onnx.make_external('w', F32, dims, location, 0, size)
-        return self.model(name, [make_node('Add', ['x', 'w'], ['y'], 'add')], [('x', F32, *dims)], [('y', F32, *dims)], [constant])
+        return self.model(
+            name,
+            [make_node('Add', ['x', 'w'], ['y'], 'add')],
+            [('x', F32, *dims)],
+            [('y', F32, *dims)],
+            [constant],
+        )
 
 
 def huge(b):
@@ -56,24 +79,47 @@ def linked(b):
 
 
 def reshape(b):
-    return b.model('reshape', [make_node('Reshape', ['x', 's'], ['y'], 'r')], [('x', F32, 1, 4), ('s', I64, 2)], [('y', F32, None, None)])
+    return b.model(
+        'reshape',
+        [make_node('Reshape', ['x', 's'], ['y'], 'r')],
+        [('x', F32, 1, 4), ('s', I64, 2)],
+        [('y', F32, None, None)],
+    )
 
 
 def mixed(b):
-    return b.model('mixed', [make_node('Add', ['x', 'w'], ['y'], 'add')], [('x', F32, 4)], [('y', F32, 4)], [make_tensor('w', I64, [4], bytes(32))])
+    return b.model(
+        'mixed',
+        [make_node('Add', ['x', 'w'], ['y'], 'add')],
+        [('x', F32, 4)],
+        [('y', F32, 4)],
+        [make_tensor('w', I64, [4], bytes(32))],
+    )
 
 
 def product(b):
-    return b.model('product', [make_node('MatMul', ['x', 'w'], ['y'], 'product')], [('x', F32, 1, 4)], [('y', F32, 1, 4)],
-                   [make_tensor('w', F32, [3, 4], bytes(48))])
+    return b.model(
+        'product',
+        [make_node('MatMul', ['x', 'w'], ['y'], 'product')],
+        [('x', F32, 1, 4)],
+        [('y', F32, 1, 4)],
+        [make_tensor('w', F32, [3, 4], bytes(48))],
+    )
 
 
 def declared(b):
-    return b.model('declared', [make_node('Relu', ['x'], ['y'], 'relu')], [('x', F32, 1, 4)], [('y', F32, 1, 5)])
+    return b.model(
+        'declared',
+        [make_node('Relu', ['x'], ['y'], 'relu')],
+        [('x', F32, 1, 4)],
+        [('y', F32, 1, 5)],
+    )
 
 
 def strange(b):
-    return b.model('strange', [make_node('Frobnicate', ['x'], ['y'], 'f')], [('x', F32, 4)], [('y', F32, 4)])
+    return b.model(
+        'strange', [make_node('Frobnicate', ['x'], ['y'], 'f')], [('x', F32, 4)], [('y', F32, 4)]
+    )
 
 
 def out(b, name='out'):
@@ -81,7 +127,14 @@ def out(b, name='out'):
 
 
 def wrong_result(b):
-    return ['run', b.relu([1, 4]), '-i', 'zeros', '--expect', b.put('want.pb', make_tensor('y', F32, [1, 4], struct.pack('<4f', 0, 0, 7, 0)))]
+    return [
+        'run',
+        b.relu([1, 4]),
+        '-i',
+        'zeros',
+        '--expect',
+        b.put('want.pb', make_tensor('y', F32, [1, 4], struct.pack('<4f', 0, 0, 7, 0))),
+    ]
 
 
 # The row's name: a command line that brings it about.
@@ -106,7 +159,10 @@ CASES = {
     'shapes-differ': lambda b: ['analyze', product(b)],
     'declared-shape': lambda b: ['analyze', declared(b)],
     'not-a-model': lambda b: ['analyze', b.put('text.onnx', b'hello, this is no model\n')],
-    'git-lfs': lambda b: ['analyze', b.put('lfs.onnx', b'version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 12\n')],
+    'git-lfs': lambda b: [
+        'analyze',
+        b.put('lfs.onnx', b'version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 12\n'),
+    ],
     'external-data': lambda b: ['analyze', b.far('far', 'none.bin')],
     'external-link': lambda b: ['analyze', linked(b)],
     'file-missing': lambda b: ['analyze', os.path.join(b.work, 'none.onnx')],
@@ -138,13 +194,25 @@ def row(t, inlay, r, models):
     with host.Work() as work:
         status, text = host.run([inlay] + CASES[name](Bench(models, work)), work)
         text = text.replace(work, '')
-    t.ok('%s: a command ends with %d' % (name, r['status']), status == r['status'], 'status %d: %s' % (status, text))
+    t.ok(
+        '%s: a command ends with %d' % (name, r['status']),
+        status == r['status'],
+        'status %d: %s' % (status, text),
+    )
     by_name = ask(inlay, name)
-    t.ok(name + ': by its name', by_name.startswith('%s (exit status %d)\n' % (name, r['status'])), by_name)
+    t.ok(
+        name + ': by its name',
+        by_name.startswith('%s (exit status %d)\n' % (name, r['status'])),
+        by_name,
+    )
     if 'says' not in r:
         by_number = ask(inlay, str(r['status']))
         return t.ok('%s: by its number' % name, by_number == by_name, by_number)
-    found = [line for line in text.split('\n') if '%s (exit status %d)' % (name, r['status']) in ask(inlay, line)]
+    found = [
+        line
+        for line in text.split('\n')
+        if '%s (exit status %d)' % (name, r['status']) in ask(inlay, line)
+    ]
     return t.ok(name + ': by the message', found, text)
 
 
@@ -160,15 +228,29 @@ def main():
     table = json.loads(ask(o.inlay, '--json'))
     rows = table['statuses'] + table['messages']
     names = [r['name'] for r in rows]
-    t.ok('names are those of the cases, each once', sorted(names) == sorted(list(CASES) + list(NEVER)), sorted(set(names) ^ set(CASES)))
-    t.ok('statuses are those of the contract', {r['status'] for r in table['statuses']} == host.DOCUMENTED)
+    t.ok(
+        'names are those of the cases, each once',
+        sorted(names) == sorted(list(CASES) + list(NEVER)),
+        sorted(set(names) ^ set(CASES)),
+    )
+    t.ok(
+        'statuses are those of the contract',
+        {r['status'] for r in table['statuses']} == host.DOCUMENTED,
+    )
     t.ok('a message has one of them', all(r['status'] in host.DOCUMENTED for r in rows))
     for r in rows:
         row(t, o.inlay, r, os.path.abspath(o.models))
     listed = ask(o.inlay)
     t.ok('all are listed', all(n in listed for n in names), listed)
-    t.ok('what is not known', 'did you mean open-dimension?' in ask(o.inlay, 'open-dimensoin') and 'status 64' in ask(o.inlay, ''), ask(o.inlay, ''))
-    wide = [line for line in '\n'.join(ask(o.inlay, n) for n in names).split('\n') if len(line) > 80]
+    t.ok(
+        'what is not known',
+        'did you mean open-dimension?' in ask(o.inlay, 'open-dimensoin')
+        and 'status 64' in ask(o.inlay, ''),
+        ask(o.inlay, ''),
+    )
+    wide = [
+        line for line in '\n'.join(ask(o.inlay, n) for n in names).split('\n') if len(line) > 80
+    ]
     t.ok('lines of 80 columns', not wide, wide)
     with open(o.header) as f:
         returned = {(m[0], int(m[1])) for m in re.findall(r'MODEL_(E_\w+|MORE) = (\d+)', f.read())}
@@ -176,7 +258,13 @@ def main():
     t.ok('what generated code returns', len(returned) > 8 and runs == returned, runs ^ returned)
     for name, number in sorted(runs):
         text = ask(o.inlay, 'KWS_' + name)
-        t.ok('KWS_%s' % name, text.startswith('NAME_%s (%d,' % (name, number)) and text == ask(o.inlay, name) and name in listed, text)
+        t.ok(
+            'KWS_%s' % name,
+            text.startswith('NAME_%s (%d,' % (name, number))
+            and text == ask(o.inlay, name)
+            and name in listed,
+            text,
+        )
     page = ask(o.inlay, '--markdown')
     if o.update:
         with open(o.page, 'w') as f:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models x ways to compile x checks: whatever the options, each model has the answer of the plainest plan, bit for bit.
+"""Models x ways to compile x checks: whatever the options, each model has the answer of the
+plainest plan, bit for bit.
 
-    forms.py --inlay INLAY --options NAME,... --checks NAME,... [--set NAME | --every N] [--only REGEX] [--cc CC] [--level=-Og]
+    forms.py --inlay INLAY --options NAME,... --checks NAME,... [--set NAME | --every N] [--only
+    REGEX] [--cc CC] [--level=-Og]
              [--vectors N] [--group N] [--jobs N] FOLDER|TAR...
 
-OPTIONS and CHECKS below are the tables. Every N-th model is taken, or the models of one of SETS. Models that a C compiler sees
-are built in groups that share one program, for the time that takes; where a group fails they are tried one by one. With --vectors
-the first N plans of a model are built as users get them; all others as plain C, without vectors, whose tiles compile in a third
-of the time: there the plainest plan built in the same way is what the others are compared with."""
+OPTIONS and CHECKS below are the tables. Every N-th model is taken, or the models of one of SETS.
+Models that a C compiler sees are built in groups that share one program, for the time that takes;
+where a group fails they are tried one by one. With --vectors the first N plans of a model are built
+as users get them; all others as plain C, without vectors, whose tiles compile in a third of the
+time: there the plainest plan built in the same way is what the others are compared with."""
 import argparse
 import concurrent.futures
 import os
@@ -21,7 +24,8 @@ import onnx
 import tap
 import trial
 
-# Statuses by which the compiler says that the model cannot have these options, or cannot be had at all; others are faults.
+# Statuses by which the compiler says that the model cannot have these options, or cannot be had at
+# all; others are faults.
 NOT_POSSIBLE = (1, 69, 78)
 REFUSED = NOT_POSSIBLE + (65, 71)
 
@@ -37,27 +41,47 @@ def with_input(make):
 
 def regions(*more):
     """Two memories, the fast one a third of the arena."""
+
     def flags(model):
         size = model.analyze(*more)['arena']['size']
-        return [['--region', 'fast:%d' % max(16, size // part), '--region', 'slow:%d:4' % (size + (1 << 20))] + list(more) for part in (2, 3)]
+        return [
+            [
+                '--region',
+                'fast:%d' % max(16, size // part),
+                '--region',
+                'slow:%d:4' % (size + (1 << 20)),
+            ]
+            + list(more)
+            for part in (2, 3)
+        ]
+
     return flags
 
 
 def limits(*more):
     """The three smallest points of the curve, each asked for by its size."""
+
     def flags(model):
-        return [['--arena-limit=%d' % point['arena']] + list(more) for point in model.analyze('--curve', *more)['curve'][-3:]]
+        return [
+            ['--arena-limit=%d' % point['arena']] + list(more)
+            for point in model.analyze('--curve', *more)['curve'][-3:]
+        ]
+
     return flags
 
 
 def windows(*more):
     """Weights through windows of several sizes; small ones not all models can have."""
-    return lambda _: [['--window=%d' % size] + list(more) for size in (320, 2048, 20000)] + [['--window=2K', '--resident=3K'] + list(more)]
+    return lambda _: [['--window=%d' % size] + list(more) for size in (320, 2048, 20000)] + [
+        ['--window=2K', '--resident=3K'] + list(more)
+    ]
 
 
 def coded(*more):
     """Weights that are decoded into what is free, or into more."""
-    return lambda _: [['--code-weights'] + list(more)] + [['--code-weights', '--window=%d' % size] + list(more) for size in (700, 3000, 1 << 20)]
+    return lambda _: [['--code-weights'] + list(more)] + [
+        ['--code-weights', '--window=%d' % size] + list(more) for size in (700, 3000, 1 << 20)
+    ]
 
 
 OPTIONS = {
@@ -98,30 +122,69 @@ WEIGHTS = {
     'bin': one('--weights=bin'),
     'stream': lambda _: [['--weights=stream', '--window=%d' % size] for size in (2048, 20000)],
 }
-CHECKS = {'run': 'inlay run', 'prove': 'inlay prove', 'c': 'C, no warning', 'watched': 'C that watches itself, under sanitizers'}
+CHECKS = {
+    'run': 'inlay run',
+    'prove': 'inlay prove',
+    'c': 'C, no warning',
+    'watched': 'C that watches itself, under sanitizers',
+}
 
 MODELS = ['digits', 'sine']
-NODES = ['test_averagepool_2d_pads', 'test_concat_2d_axis_1', 'test_conv_with_strides_and_asymmetric_padding',
-         'test_convtranspose_2d', 'test_gru_defaults', 'test_loop11', 'test_maxpool_2d_same_upper',
-         'test_resize_upsample_scales_nearest', 'test_softmax_axis_1', 'test_split_equal_parts_2d']
-MORE_NODES = ['test_basic_conv_with_padding', 'test_add_bcast', 'test_relu', 'test_identity', 'test_nonzero_example',
-              'test_split_variable_parts_2d', 'test_transpose_all_permutations_3', 'test_lstm_defaults']
-CORPUS = ['audio/mlperf-tiny-kws', 'cnn/mlperf-tiny-resnet8', 'cnn/mlperf-tiny-vww', 'misc/fpn', 'misc/gridsample-16',
-          'quant-qop/mnist-dynamic-quant', 'recurrent/ort-tiny-loop']
-MORE_CORPUS = ['cnn/mobilenet-v2-035-128', 'quant-qdq/mlperf-tiny-kws-int8', 'imaging/espcn-nn-resize', 'detector/ultraface-rfb-320',
-               'quant-qop/micro-kws-m-qoperator', 'quant-qdq/conv-qdq-perchannel', 'fp16/mlperf-tiny-resnet8-fp16']
+NODES = [
+    'test_averagepool_2d_pads',
+    'test_concat_2d_axis_1',
+    'test_conv_with_strides_and_asymmetric_padding',
+    'test_convtranspose_2d',
+    'test_gru_defaults',
+    'test_loop11',
+    'test_maxpool_2d_same_upper',
+    'test_resize_upsample_scales_nearest',
+    'test_softmax_axis_1',
+    'test_split_equal_parts_2d',
+]
+MORE_NODES = [
+    'test_basic_conv_with_padding',
+    'test_add_bcast',
+    'test_relu',
+    'test_identity',
+    'test_nonzero_example',
+    'test_split_variable_parts_2d',
+    'test_transpose_all_permutations_3',
+    'test_lstm_defaults',
+]
+CORPUS = [
+    'audio/mlperf-tiny-kws',
+    'cnn/mlperf-tiny-resnet8',
+    'cnn/mlperf-tiny-vww',
+    'misc/fpn',
+    'misc/gridsample-16',
+    'quant-qop/mnist-dynamic-quant',
+    'recurrent/ort-tiny-loop',
+]
+MORE_CORPUS = [
+    'cnn/mobilenet-v2-035-128',
+    'quant-qdq/mlperf-tiny-kws-int8',
+    'imaging/espcn-nn-resize',
+    'detector/ultraface-rfb-320',
+    'quant-qop/micro-kws-m-qoperator',
+    'quant-qdq/conv-qdq-perchannel',
+    'fp16/mlperf-tiny-resnet8-fp16',
+]
 SETS = {'few': MODELS + NODES + CORPUS, 'more': MORE_NODES + MORE_CORPUS}
 
 
 class Way:
     """A model with one list of options."""
+
     def __init__(self, model, label, flags):
         self.model, self.label, self.flags = model, ' '.join([label] + flags), flags
 
     def refused(self):
         """Has the model no such plan? A fault of ours is none of these."""
         try:
-            self.model.analyze(*[f for f in self.flags if not f.startswith('--weights')])     # which `compile` alone has
+            self.model.analyze(
+                *[f for f in self.flags if not f.startswith('--weights')]
+            )  # which `compile` alone has
         except trial.Refused as e:
             if e.status in NOT_POSSIBLE:
                 return True
@@ -136,7 +199,10 @@ class Way:
 
     def prove(self):
         with host.Work() as work:
-            streamed = any(f.startswith('--window') for f in self.flags) and '--code-weights' not in self.flags
+            streamed = (
+                any(f.startswith('--window') for f in self.flags)
+                and '--code-weights' not in self.flags
+            )
             form = 'stream' if streamed else 'bin'
             self.model.compiled(work, '--weights=' + form, '--no-hash', *self.flags).prove()
         return ''
@@ -144,8 +210,15 @@ class Way:
 
 def open_shapes(file, size):
     """--shape with every open dimension `size`; [] where all are fixed."""
-    return [flag for v in onnx.read_io(file)[0] if v.dims is not None and None in v.dims
-            for flag in ('--shape', '%s=%s' % (v.name, 'x'.join(str(size if d is None else d) for d in v.dims)))]
+    return [
+        flag
+        for v in onnx.read_io(file)[0]
+        if v.dims is not None and None in v.dims
+        for flag in (
+            '--shape',
+            '%s=%s' % (v.name, 'x'.join(str(size if d is None else d) for d in v.dims)),
+        )
+    ]
 
 
 def trials(o, name, folder):
@@ -179,7 +252,9 @@ def in_process(o, name, folder):
             if e.status not in REFUSED:
                 bad.append(str(e))
             continue
-        checks = [check for check in ('prove', 'run') if check in o.checks and (runs or check == 'prove')]
+        checks = [
+            check for check in ('prove', 'run') if check in o.checks and (runs or check == 'prove')
+        ]
         for way in ways(o, model):
             faults = attempt(way, checks)
             count += faults is not None
@@ -200,17 +275,28 @@ def with_compiler(o, group, check, plain):
     with host.Work() as work:
         try:
             more = ['--checks'] if check == 'watched' else []
-            made = [way.model.compiled(work, *way.flags, *more, name='m%d' % i) for i, way in enumerate(group)]
+            made = [
+                way.model.compiled(work, *way.flags, *more, name='m%d' % i)
+                for i, way in enumerate(group)
+            ]
             models = list(dict.fromkeys(way.model for way in group)) if plain else []
-            others = [model.compiled(work, '--plan=simple', *more, name='plain%d' % i) for i, model in enumerate(models)]
+            others = [
+                model.compiled(work, '--plan=simple', *more, name='plain%d' % i)
+                for i, model in enumerate(models)
+            ]
             trial.build(work, made + others, o.cc, o.flags[check] + (host.PLAIN if plain else []))
             trial.execute(work)
             wanted = {model: c.results() for model, c in zip(models, others)}
-            return {way: '' if c.results() == wanted.get(way.model, way.want()) else 'other bytes' for way, c in zip(group, made)}
+            return {
+                way: '' if c.results() == wanted.get(way.model, way.want()) else 'other bytes'
+                for way, c in zip(group, made)
+            }
         except trial.Refused as e:
             if len(group) == 1:
                 return {group[0]: str(e)}
-    return {way: bad for each in group for way, bad in with_compiler(o, [each], check, plain).items()}
+    return {
+        way: bad for each in group for way, bad in with_compiler(o, [each], check, plain).items()
+    }
 
 
 def all_ways(o, tests):
@@ -232,8 +318,12 @@ def all_ways(o, tests):
 def in_groups(o, found):
     """[(ways, are they plain C?)]"""
     plain = [number_of(found, i) >= o.vectors for i in range(len(found))]
-    parts = [([way for (_, way), p in zip(found, plain) if p == kind], kind) for kind in (False, True)]
-    return [(ways[i:i + o.group], kind) for ways, kind in parts for i in range(0, len(ways), o.group)]
+    parts = [
+        ([way for (_, way), p in zip(found, plain) if p == kind], kind) for kind in (False, True)
+    ]
+    return [
+        (ways[i : i + o.group], kind) for ways, kind in parts for i in range(0, len(ways), o.group)
+    ]
 
 
 def number_of(found, i):
@@ -248,16 +338,24 @@ def by_compiler(t, o, pool, tests, check):
         bad.update(group)
     for name in dict.fromkeys(name for name, _ in found):
         mine = [way for n, way in found if n == name]
-        t.ok('%s: %s: %d plans' % (name, CHECKS[check], len(mine)), not any(bad[w] for w in mine), ['%s: %s' % (w.label, bad[w]) for w in mine if bad[w]])
+        t.ok(
+            '%s: %s: %d plans' % (name, CHECKS[check], len(mine)),
+            not any(bad[w] for w in mine),
+            ['%s: %s' % (w.label, bad[w]) for w in mine if bad[w]],
+        )
 
 
 def taken(o, t, scratch):
     for path in o.paths:
         if not os.path.exists(path):
             t.skip(os.path.basename(path), 'not on this machine')
-    tests = [x for x in cases.find([x for x in o.paths if os.path.exists(x)], scratch) if re.search(o.only, x[0])]
+    tests = [
+        x
+        for x in cases.find([x for x in o.paths if os.path.exists(x)], scratch)
+        if re.search(o.only, x[0])
+    ]
     names = SETS.get(o.set)
-    return [x for x in tests if x[0].split('/', 1)[1] in names] if names else tests[::o.every]
+    return [x for x in tests if x[0].split('/', 1)[1] in names] if names else tests[:: o.every]
 
 
 def options():
@@ -284,7 +382,10 @@ def main():
     t, scratch = tap.Tap(), tempfile.mkdtemp(prefix='inlay-forms-')
     sanitize = trial.sanitizing(o.cc) if shutil.which(o.cc) else None
     base = host.STRICT + [o.level, '-ffp-contract=off']
-    o.flags = {'c': base + (sanitize or [] if o.sanitize else []), 'watched': ['-std=c99', o.level, '-DINLAY_CHECK'] + (sanitize or [])}
+    o.flags = {
+        'c': base + (sanitize or [] if o.sanitize else []),
+        'watched': ['-std=c99', o.level, '-DINLAY_CHECK'] + (sanitize or []),
+    }
     if not shutil.which(o.cc):
         t.skip(o.cc, 'not installed')
         t.done()
@@ -292,7 +393,9 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         if {'run', 'prove'} & set(o.checks):
             for (name, _), (count, bad) in zip(tests, pool.map(lambda x: in_process(o, *x), tests)):
-                t.ok('%s: %d plans' % (name, count), not bad, '\n'.join(bad)) if count or bad else t.skip(name, 'refused')
+                t.ok(
+                    '%s: %d plans' % (name, count), not bad, '\n'.join(bad)
+                ) if count or bad else t.skip(name, 'refused')
         for check in ('c', 'watched'):
             if check in o.checks:
                 by_compiler(t, o, pool, tests, check)

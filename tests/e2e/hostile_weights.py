@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever values a blob has, a run ends and keeps to its memory: models compiled with --weights=blob and sanitizers, run on blobs
-of noise whose sums are all right, and on inputs of noise.
+"""Whatever values a blob has, a run ends and keeps to its memory: models compiled with
+--weights=blob and sanitizers, run on blobs of noise whose sums are all right, and on inputs of
+noise.
 
     hostile_weights.py --inlay INLAY --models MODELS [--corpus CORPUS [--every N]]"""
 import argparse
@@ -47,16 +48,20 @@ int main(int argc, char **argv)
     }
     return 0;
 }
-'''.replace('whole ? (i % 4', 'whole ? (i %% 4')
+'''.replace(
+    'whole ? (i % 4', 'whole ? (i %% 4'
+)
 LARGEST = 4 << 20
-CODES = {'0', '3', '4'}     # OK, and what a value read at run time may ask for
+CODES = {'0', '3', '4'}  # OK, and what a value read at run time may ask for
 
 
 def values_code(man):
     lines = []
     for i, io in enumerate(man['inputs']):
-        lines.append('    { void *p = take(%d); fill(p, %d, %d, %du); in.in%d = p; }\n' %
-                     (io['bytes'], io['bytes'], 'float' not in io['dtype'], i + 1, i))
+        lines.append(
+            '    { void *p = take(%d); fill(p, %d, %d, %du); in.in%d = p; }\n'
+            % (io['bytes'], io['bytes'], 'float' not in io['dtype'], i + 1, i)
+        )
     for i, io in enumerate(man['outputs']):
         lines.append('    out.out%d = take(%d);\n' % (i, io['bytes']))
         if io.get('dynamic'):
@@ -67,8 +72,17 @@ def values_code(man):
 def patterns(n):
     """Bytes that are extreme as floats, integers and half floats."""
     of = random.Random(n)
-    words = [b'\xff\xff\xff\x7f', b'\x00\x00\x00\x80', b'\x00\x00\x80\x7f', b'\x00\x00\x80\xff', b'\x00\x00\xc0\x7f', b'\xff\xff\x7f\x7f', b'\xff\xff\xff\xff', b'\x01\x00\x00\x00',
-             b'\x80\x7f\x80\x7f']
+    words = [
+        b'\xff\xff\xff\x7f',
+        b'\x00\x00\x00\x80',
+        b'\x00\x00\x80\x7f',
+        b'\x00\x00\x80\xff',
+        b'\x00\x00\xc0\x7f',
+        b'\xff\xff\x7f\x7f',
+        b'\xff\xff\xff\xff',
+        b'\x01\x00\x00\x00',
+        b'\x80\x7f\x80\x7f',
+    ]
     for word in words:
         yield (word * (n // 4 + 1))[:n]
     yield b''.join(of.choice(words) for _ in range(n // 4 + 1))[:n]
@@ -79,7 +93,10 @@ def patterns(n):
 def hold(t, o, label, model):
     with host.Work() as work:
         out = os.path.join(work, 'out')
-        status, text = host.run([o.inlay, 'compile', model, '-o', out, '-n', 'm', '--weights=blob', '--emit=src'] + o.options)
+        status, text = host.run(
+            [o.inlay, 'compile', model, '-o', out, '-n', 'm', '--weights=blob', '--emit=src']
+            + o.options
+        )
         if status in (64, 69):
             t.skip(label, text)
             return
@@ -96,7 +113,15 @@ def hold(t, o, label, model):
         man = host.manifest(out, 'm')
         with open(work + '/main.c', 'w') as f:
             f.write(MAIN % {'values': values_code(man)})
-        status, text = host.run(['gcc'] + FLAGS + ['-D_POSIX_C_SOURCE=200112L', '-I', out + '/src', '-o', 'program', 'main.c'] + host.sources(out) + ['-lm'], work, limit=900)
+        status, text = host.run(
+            ['gcc']
+            + FLAGS
+            + ['-D_POSIX_C_SOURCE=200112L', '-I', out + '/src', '-o', 'program', 'main.c']
+            + host.sources(out)
+            + ['-lm'],
+            work,
+            limit=900,
+        )
         if not t.ok(label + ': builds', status == 0, text):
             return
         names = ['own']
@@ -106,14 +131,24 @@ def hold(t, o, label, model):
             names.append('noise%d' % i)
             with open(os.path.join(work, names[-1]), 'wb') as f:
                 f.write(blobs.sealed(own, noise))
-        status, text = host.run(['./program'] + names, work, limit=900, env={'ASAN_OPTIONS': 'detect_leaks=0'})
-        t.ok(label + ': ends, and keeps to its memory, on %d blobs' % len(names), status == 0 and set(text.split()) <= CODES and len(text.split()) == len(names), text[-3000:])
+        status, text = host.run(
+            ['./program'] + names, work, limit=900, env={'ASAN_OPTIONS': 'detect_leaks=0'}
+        )
+        t.ok(
+            label + ': ends, and keeps to its memory, on %d blobs' % len(names),
+            status == 0 and set(text.split()) <= CODES and len(text.split()) == len(names),
+            text[-3000:],
+        )
 
 
 def models(folder):
     for path, folders, files in sorted(os.walk(folder)):
         folders.sort()
-        yield from (os.path.join(path, f) for f in sorted(files) if f.endswith('.onnx') and os.path.getsize(os.path.join(path, f)) < 3 << 20)
+        yield from (
+            os.path.join(path, f)
+            for f in sorted(files)
+            if f.endswith('.onnx') and os.path.getsize(os.path.join(path, f)) < 3 << 20
+        )
 
 
 def main():
@@ -127,7 +162,7 @@ def main():
     t = tap.Tap()
     found = list(models(o.models))
     if o.corpus and os.path.isdir(o.corpus):
-        found += list(models(o.corpus))[::o.every]
+        found += list(models(o.corpus))[:: o.every]
     for model in found:
         hold(t, o, os.path.relpath(model, os.path.dirname(o.models)), model)
     t.done()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `ninja install` brings: the program, a manual page and completions that know every command and option, the CMake module, by
-which a project compiles its model, schemas, models as examples, and what CI systems take, whose lines are run.
+"""What `ninja install` brings: the program, a manual page and completions that know every command
+and option, the CMake module, by which a project compiles its model, schemas, models as examples,
+and what CI systems take, whose lines are run.
 
     install.py --build BUILD --models MODELS"""
 import argparse
@@ -20,26 +21,41 @@ inlay_add_model(net net.onnx --optimize=speed)
 add_executable(use main.c)
 target_link_libraries(use net::net)
 '''
-MAIN = '#include <stdio.h>\n#include "net.h"\nint main(void) { printf("%u\\n", (unsigned)NET_ARENA_SIZE); return 0; }\n'
+MAIN = (
+    '#include <stdio.h>\n'
+    '#include "net.h"\n'
+    'int main(void) { printf("%u\\n", (unsigned)NET_ARENA_SIZE); return 0; }\n'
+)
 
 
 def find(root, name):
-    return next((os.path.join(path, name) for path, _, files in os.walk(root) if name in files), None)
+    return next(
+        (os.path.join(path, name) for path, _, files in os.walk(root) if name in files), None
+    )
 
 
 def completed(script, words):
     """What bash proposes for the last word."""
-    line = 'source %s; COMP_WORDS=(%s); COMP_CWORD=%d; _inlay; echo "${COMPREPLY[@]}"' % (script, ' '.join(w or '""' for w in words), len(words) - 1)
+    line = 'source %s; COMP_WORDS=(%s); COMP_CWORD=%d; _inlay; echo "${COMPREPLY[@]}"' % (
+        script,
+        ' '.join(w or '""' for w in words),
+        len(words) - 1,
+    )
     return set(host.run(['bash', '-c', line])[1].split())
 
 
 def pages(t, root, table):
     with open(find(root, 'inlay.1')) as f:
         page = f.read().replace('\\-', '-')
-    missing = [o['name'] for o in table['options'] if '--' + o['name'] not in page] + [c['name'] for c in table['commands'] if '.B ' + c['name'] not in page]
+    missing = [o['name'] for o in table['options'] if '--' + o['name'] not in page] + [
+        c['name'] for c in table['commands'] if '.B ' + c['name'] not in page
+    ]
     t.ok('the manual page has all options and commands', not missing, missing)
     if shutil.which('man'):
-        status, text = host.run(['man', '-l', '--warnings', find(root, 'inlay.1')], env={'MANPAGER': 'cat', 'MANROFFSEQ': ''})
+        status, text = host.run(
+            ['man', '-l', '--warnings', find(root, 'inlay.1')],
+            env={'MANPAGER': 'cat', 'MANROFFSEQ': ''},
+        )
         t.ok('it is one that man reads', status == 0 and 'warning' not in text, text[:500])
     else:
         t.skip('it is one that man reads', 'man is not installed')
@@ -48,10 +64,18 @@ def pages(t, root, table):
 def completions(t, root, table):
     script = find(root, 'inlay.bash')
     commands = {c['name'] for c in table['commands']}
-    t.ok('bash: commands', completed(script, ['inlay', '']) >= commands, completed(script, ['inlay', '']))
+    t.ok(
+        'bash: commands',
+        completed(script, ['inlay', '']) >= commands,
+        completed(script, ['inlay', '']),
+    )
     for c in table['commands']:
         mine = {'--' + o['name'] for o in table['options'] if c['name'] in o['commands']}
-        t.ok('bash: options of ' + c['name'], completed(script, ['inlay', c['name'], '--']) == mine, completed(script, ['inlay', c['name'], '--']) ^ mine)
+        t.ok(
+            'bash: options of ' + c['name'],
+            completed(script, ['inlay', c['name'], '--']) == mine,
+            completed(script, ['inlay', c['name'], '--']) ^ mine,
+        )
     topics = completed(script, ['inlay', 'explain', ''])
     t.ok('bash: what explain knows', topics >= {'unsupported', 'open-dimension'}, topics)
     for o in table['options']:
@@ -81,7 +105,10 @@ def cmake(t, root, model, work):
         with open(os.path.join(app, name), 'w') as f:
             f.write(text)
     config = os.path.dirname(find(root, 'InlayConfig.cmake'))
-    for command in (['cmake', '-S', app, '-B', 'b', '-DInlay_DIR=' + config], ['cmake', '--build', 'b']):
+    for command in (
+        ['cmake', '-S', app, '-B', 'b', '-DInlay_DIR=' + config],
+        ['cmake', '--build', 'b'],
+    ):
         trial.must('cmake', command, work)
     text = trial.must('the program', ['./b/use'], work)
     t.ok('find_package(Inlay): inlay_add_model, with an option', text == '25120\n', text)
@@ -91,7 +118,9 @@ def cmake(t, root, model, work):
 
 
 def data(t, root, inlay, schemas):
-    missing = [name for name in os.listdir(schemas) if name.endswith('.json') and not find(root, name)]
+    missing = [
+        name for name in os.listdir(schemas) if name.endswith('.json') and not find(root, name)
+    ]
     t.ok('schemas', not missing, missing)
     for name in ('digits', 'dtmf', 'sine'):
         model = find(root, name + '.onnx')
@@ -105,7 +134,7 @@ def script(path, head, mark):
         lines = f.read().splitlines()
     at = lines.index(head)
     deep = len(lines[at + 1]) - len(lines[at + 1].lstrip())
-    block = itertools.takewhile(lambda line: line.startswith(' ' * deep), lines[at + 1:])
+    block = itertools.takewhile(lambda line: line.startswith(' ' * deep), lines[at + 1 :])
     return '\n'.join(line[deep:].removeprefix(mark) for line in block)
 
 
@@ -117,19 +146,36 @@ def pipelines(t, root, inlay, model, work):
     os.mkdir(at)
     shutil.copy(model, at)
     summary = os.path.join(at, 'summary.md')
-    names = {'MODELS': '@budgets.json', 'OPTIONS': '', 'PROGRAM': inlay, 'GITHUB_STEP_SUMMARY': summary,
-             'INLAY': inlay, 'INLAY_MODELS': '@budgets.json', 'INLAY_OPTIONS': ''}
+    names = {
+        'MODELS': '@budgets.json',
+        'OPTIONS': '',
+        'PROGRAM': inlay,
+        'GITHUB_STEP_SUMMARY': summary,
+        'INLAY': inlay,
+        'INLAY_MODELS': '@budgets.json',
+        'INLAY_OPTIONS': '',
+    }
     for most, holds in ('64K', True), ('1K', False):
         with open(os.path.join(at, 'budgets.json'), 'w') as f:
             json.dump({'models': [{'model': os.path.basename(model), 'max_arena': most}]}, f)
         status, text = host.run(['bash', '-ec', github], at, env=names)
-        t.ok('the GitHub action, %s' % most, (status == 0) == holds and ('::error' in text) == (not holds), text)
+        t.ok(
+            'the GitHub action, %s' % most,
+            (status == 0) == holds and ('::error' in text) == (not holds),
+            text,
+        )
         with open(summary) as f:
             t.ok('its summary, %s' % most, ('holds' if holds else 'EXCEEDED') in f.read())
         status, text = host.run(['bash', '-ec', gitlab], at, env=names)
-        with open(os.path.join(at, 'inlay-quality.json')) as f, open(os.path.join(at, 'inlay-junit.xml')) as junit:
+        with open(os.path.join(at, 'inlay-quality.json')) as f, open(
+            os.path.join(at, 'inlay-junit.xml')
+        ) as junit:
             faults = json.load(f)
-            t.ok("GitLab's job, %s" % most, (status == 0) == holds == (not faults) and ('<failure' in junit.read()) != holds, text)
+            t.ok(
+                "GitLab's job, %s" % most,
+                (status == 0) == holds == (not faults) and ('<failure' in junit.read()) != holds,
+                text,
+            )
 
 
 def main():
@@ -140,7 +186,9 @@ def main():
     t = tap.Tap()
     with host.Work() as work:
         root = os.path.join(work, 'root')
-        trial.must('meson install', ['meson', 'install', '-C', o.build, '--no-rebuild', '--destdir', root])
+        trial.must(
+            'meson install', ['meson', 'install', '-C', o.build, '--no-rebuild', '--destdir', root]
+        )
         inlay = find(root, 'inlay')
         table = json.loads(trial.must('help', [inlay, 'help', '--json']))
         pages(t, root, table)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a caller may rely on where inputs and results do not lie in his buffers: places and sizes as the manifest states them,
-pointers that are refused, an input that survives; options that cannot be. That answers are the same is the matter of forms.py.
+"""What a caller may rely on where inputs and results do not lie in his buffers: places and sizes as
+the manifest states them, pointers that are refused, an input that survives; options that cannot be.
+That answers are the same is the matter of forms.py.
 
     io.py --inlay INLAY --models MODELS [--corpus FOLDER]"""
 import argparse
@@ -11,9 +12,19 @@ import onnx
 import tap
 import trial
 
-BY_ROWS = ['cnn/mlperf-tiny-vww', 'cnn/mlperf-tiny-resnet8', 'audio/mlperf-tiny-kws', 'cnn/mobilenet-v2-035-128']
-REGIONS = {'cnn/mlperf-tiny-vww': 16384, 'cnn/mlperf-tiny-resnet8': 16384, 'audio/mlperf-tiny-kws': 4096,
-           'cnn/mobilenet-v2-035-128': 65536, 'detector/ultraface-rfb-320': 65536}
+BY_ROWS = [
+    'cnn/mlperf-tiny-vww',
+    'cnn/mlperf-tiny-resnet8',
+    'audio/mlperf-tiny-kws',
+    'cnn/mobilenet-v2-035-128',
+]
+REGIONS = {
+    'cnn/mlperf-tiny-vww': 16384,
+    'cnn/mlperf-tiny-resnet8': 16384,
+    'audio/mlperf-tiny-kws': 4096,
+    'cnn/mobilenet-v2-035-128': 65536,
+    'detector/ultraface-rfb-320': 65536,
+}
 
 
 def check(t, what, make):
@@ -39,37 +50,67 @@ def misplaced(manifest, which):
 
 def places(t, name, model):
     for which in ('arena', 'in', 'in0', 'out', 'out0'):
-        check(t, '%s: --io=%s: places' % (name, which), lambda: misplaced(model.analyze('--io=' + which if which == 'arena' else '--io=%s=arena' % which), which))
+        check(
+            t,
+            '%s: --io=%s: places' % (name, which),
+            lambda: misplaced(
+                model.analyze('--io=' + which if which == 'arena' else '--io=%s=arena' % which),
+                which,
+            ),
+        )
 
 
 def rows_held(t, name, model):
     """The arena by rows is that of the caller's buffers and a ring of the input."""
+
     def figures():
         by_rows, size = model.analyze('--io=in0=rows'), model.analyze()['arena']['size']
         io = next(i for i in by_rows['inputs'] if i['place'] == 'rows')
         most = size + io['rows_held'] * io['row_bytes'] + 64
-        return '' if by_rows['arena']['size'] <= most else '%d bytes of arena, at most %d expected' % (by_rows['arena']['size'], most)
+        return (
+            ''
+            if by_rows['arena']['size'] <= most
+            else '%d bytes of arena, at most %d expected' % (by_rows['arena']['size'], most)
+        )
+
     check(t, name + ': --io=in0=rows: arena', figures)
 
 
 def regions(t, name, model, sizes, *more):
     """None is larger than it may be, none is empty, and the stated cost is not below its bound."""
+
     def figures():
-        manifest = model.analyze(*[f for place in sizes for f in ('--region', ':'.join(map(str, place)))], *more)
+        manifest = model.analyze(
+            *[f for place in sizes for f in ('--region', ':'.join(map(str, place)))], *more
+        )
         for r, place in zip(manifest['regions'], sizes):
             if not r['lower_bound'] <= r['size'] <= place[1] or not r['size']:
-                return '%s: %d bytes of %d, bound %d' % (r['name'], r['size'], place[1], r['lower_bound'])
+                return '%s: %d bytes of %d, bound %d' % (
+                    r['name'],
+                    r['size'],
+                    place[1],
+                    r['lower_bound'],
+                )
         if sum(r['size'] for r in manifest['regions']) != manifest['arena']['size']:
             return 'the sizes are not those of the sum'
         cost = manifest['regions_cost']
         return '' if cost['cost'] >= cost['lower_bound'] else 'it costs less than the bound'
+
     check(t, '%s: %s %s' % (name, sizes, ' '.join(more)), figures)
 
 
 def refused(t, model, want, says, *flags):
     with host.Work() as work:
-        status, text = host.run([model.inlay, 'compile', model.file, '-o', os.path.join(work, 'out')] + model.shape + list(flags))
-        t.ok('%s: status %d' % (' '.join(flags), want), status == want and says in text and not os.listdir(work), '%d %s' % (status, text))
+        status, text = host.run(
+            [model.inlay, 'compile', model.file, '-o', os.path.join(work, 'out')]
+            + model.shape
+            + list(flags)
+        )
+        t.ok(
+            '%s: status %d' % (' '.join(flags), want),
+            status == want and says in text and not os.listdir(work),
+            '%d %s' % (status, text),
+        )
 
 
 def answers(model, flags, main):
@@ -88,11 +129,16 @@ def edited(old, new):
         assert old in text
         with open(path, 'w') as f:
             f.write(text.replace(old, new))
+
     return change
 
 
 CALL = '    r = m_run(arena, &in, &out);\n'
-POINTERS = '''    { m_inputs wrong = in; wrong.in0 = (const void *)arena; if (m_run(arena, &wrong, &out) != M_E_ARG) return 95; }
+POINTERS = '''    {
+        m_inputs wrong = in;
+        wrong.in0 = (const void *)arena;
+        if (m_run(arena, &wrong, &out) != M_E_ARG) return 95;
+    }
     if (m_run(NULL, &in, &out) != M_E_ARG) return 96;
     r = m_run(arena, NULL, NULL);
 '''
@@ -101,8 +147,17 @@ POINTERS = '''    { m_inputs wrong = in; wrong.in0 = (const void *)arena; if (m_
 def programs(t, name, model):
     def same(main, *flags):
         return lambda: '' if answers(model, flags, main) == model.answer() else 'other bytes'
-    check(t, name + ': the input is there for a second run', same(edited(CALL, CALL + CALL), '--io=arena', '--preserve-input'))
-    check(t, name + ': pointers beside the arena are refused, none are needed', same(edited(CALL, POINTERS), '--io=arena'))
+
+    check(
+        t,
+        name + ': the input is there for a second run',
+        same(edited(CALL, CALL + CALL), '--io=arena', '--preserve-input'),
+    )
+    check(
+        t,
+        name + ': pointers beside the arena are refused, none are needed',
+        same(edited(CALL, POINTERS), '--io=arena'),
+    )
 
 
 def pinned(t, model):
@@ -111,6 +166,7 @@ def pinned(t, model):
         if model.analyze(*flags)['inputs'][0]['region'] != 1:
             return 'it lies elsewhere'
         return '' if model.answer(*flags) == model.answer() else 'other bytes'
+
     check(t, '--pin', lies)
 
 
@@ -140,7 +196,9 @@ def two_inputs(t, inlay):
     with host.Work() as work:
         values = [onnx.make_value(name, onnx.CODES['float32'], [4, 4]) for name in 'abc']
         with open(os.path.join(work, 'add.onnx'), 'wb') as f:
-            f.write(onnx.make_model([onnx.make_node('Add', ['a', 'b'], ['c'])], values[:2], values[2:]))
+            f.write(
+                onnx.make_model([onnx.make_node('Add', ['a', 'b'], ['c'])], values[:2], values[2:])
+            )
         refused(t, trial.Trial(inlay, work, shape=[]), 78, 'name it', '--io', 'rows')
 
 
@@ -154,7 +212,9 @@ def corpus(t, o):
             rows_held(t, name, model)
         if name in REGIONS:
             regions(t, name, model, (('dtcm', REGIONS[name]), ('sram', 1 << 24)))
-            regions(t, name, model, (('sram', 1 << 24, 4), ('dtcm', REGIONS[name], 1)), '--io=arena')
+            regions(
+                t, name, model, (('sram', 1 << 24, 4), ('dtcm', REGIONS[name], 1)), '--io=arena'
+            )
 
 
 def main():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--dim T=1..64: one compile, any length within the bounds at each run. Networks over sequences, as exporters write them, give at
-each length what a compile for that length gives; nothing behind the real length is read or written (of some, AddressSanitizer
-watches buffers that end there); what is out of bounds is refused; a manifest that says otherwise is not proved.
+"""--dim T=1..64: one compile, any length within the bounds at each run. Networks over sequences, as
+exporters write them, give at each length what a compile for that length gives; nothing behind the
+real length is read or written (of some, AddressSanitizer watches buffers that end there); what is
+out of bounds is refused; a manifest that says otherwise is not proved.
 
     lengths.py --inlay INLAY [--only NAME,..] [--all-sane]
 
@@ -20,7 +21,7 @@ import sequences
 import tap
 
 LENGTHS = (1, 7, 64)
-SMALL = (1, 3, 8)       # of two lengths at once
+SMALL = (1, 3, 8)  # of two lengths at once
 WATCHED = ('encoder_mask', 'decoder_cache', 'conv_half', 'lstm_both', 'relative', 'two_lengths')
 
 # Runs of several lengths in one arena: argv has a folder for each.
@@ -99,14 +100,23 @@ def write_main(path, man):
         load.append('        void *q%d = malloc(size[%d] + 1); out.out%d = q%d;' % (i, i, i, i))
         if io.get('dynamic'):
             load.append('        out.out%d_dims = d%d;' % (i, i))
-        save.append('        save(to, "out%d", q%d, size[%d]); save(to, "dims%d", d%d, sizeof d%d);' % (i, i, i, i, i, i))
+        save.append(
+            '        save(to, "out%d", q%d, size[%d]); save(to, "dims%d", d%d, sizeof d%d);'
+            % (i, i, i, i, i, i)
+        )
         free.append('        free(q%d);' % i)
     with open(path, 'w') as f:
         f.write(MAIN % {'load': '\n'.join(load), 'save': '\n'.join(save), 'free': '\n'.join(free)})
 
 
 def call(o, *words):
-    p = subprocess.run([o.inlay, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=600)
+    p = subprocess.run(
+        [o.inlay, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        timeout=600,
+    )
     return p.returncode, p.stdout.decode(), p.stderr.decode()
 
 
@@ -130,15 +140,20 @@ class Case:
         self.o, self.model, self.work = o, model, work
         self.path, self.out = os.path.join(work, model.name + '.onnx'), os.path.join(work, 'out')
         self.symbols = model.lengths()
-        self.sizes = [{s: n for s in self.symbols} for n in LENGTHS] if len(self.symbols) == 1 else \
-            [dict(zip(self.symbols, pair)) for pair in [(a, b) for a in SMALL for b in SMALL]]
+        self.sizes = (
+            [{s: n for s in self.symbols} for n in LENGTHS]
+            if len(self.symbols) == 1
+            else [dict(zip(self.symbols, pair)) for pair in [(a, b) for a in SMALL for b in SMALL]]
+        )
         self.least = 1
         self.most = LENGTHS[-1] if len(self.symbols) == 1 else SMALL[-1]
         with open(self.path, 'wb') as f:
             f.write(model.blob)
 
     def bounds(self):
-        return [w for s in self.symbols for w in ('--dim', '%s=%d..%d' % (s, self.least, self.most))]
+        return [
+            w for s in self.symbols for w in ('--dim', '%s=%d..%d' % (s, self.least, self.most))
+        ]
 
     def wanted(self, sizes):
         """A folder with the inputs, and what a compile for these lengths gives."""
@@ -146,20 +161,37 @@ class Case:
         os.mkdir(folder)
         flags = write_inputs(folder, self.model.values(sizes))
         fixed = [w for s, n in sizes.items() for w in ('--dim', '%s=%d' % (s, n))]
-        status, _, messages = call(self.o, 'run', self.path, *fixed, *flags, '-o', os.path.join(folder, 'want'))
+        status, _, messages = call(
+            self.o, 'run', self.path, *fixed, *flags, '-o', os.path.join(folder, 'want')
+        )
         return folder, flags, status, messages
 
     def compile(self, t):
-        status, _, messages = call(self.o, 'compile', self.path, '-o', self.out, '--name', 'm', '-q', *self.bounds())
+        status, _, messages = call(
+            self.o, 'compile', self.path, '-o', self.out, '--name', 'm', '-q', *self.bounds()
+        )
         if not t.ok(self.model.name + ': compiles', status == 0, messages):
             return None
         man = host.manifest(self.out, 'm')
         with open(os.path.join(self.out, 'm.txt')) as f:
             t.ok(self.model.name + ': the report says so', 'length    0 ' in f.read())
         write_main(os.path.join(self.work, 'main.c'), man)
-        status, text = host.run(['cc', '-std=c11', host.LEVEL, '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror'] + (host.SANITIZERS if self.o.all_sane or self.model.name in WATCHED else []) +
-                                ['-I' + self.out + '/src', os.path.join(self.work, 'main.c')] + host.sources(self.out) +
-                                ['-lm', '-o', os.path.join(self.work, 'run')])
+        status, text = host.run(
+            [
+                'cc',
+                '-std=c11',
+                host.LEVEL,
+                '-Wall',
+                '-Wextra',
+                '-Wconversion',
+                '-Wshadow',
+                '-Werror',
+            ]
+            + (host.SANITIZERS if self.o.all_sane or self.model.name in WATCHED else [])
+            + ['-I' + self.out + '/src', os.path.join(self.work, 'main.c')]
+            + host.sources(self.out)
+            + ['-lm', '-o', os.path.join(self.work, 'run')]
+        )
         return man if t.ok(self.model.name + ': the C compiles', status == 0, text) else None
 
     def compare(self, t, man, sizes, folder):
@@ -169,10 +201,18 @@ class Case:
             with open(os.path.join(folder, 'out%d' % i), 'rb') as f:
                 raw = f.read()
             with open(os.path.join(folder, 'dims%d' % i), 'rb') as f:
-                dims = list(struct.unpack('<8q', f.read()))[:len(tensor.dims)] if io.get('dynamic') else list(io['dims'])
+                dims = (
+                    list(struct.unpack('<8q', f.read()))[: len(tensor.dims)]
+                    if io.get('dynamic')
+                    else list(io['dims'])
+                )
             got = onnx.Tensor('', tensor.code, dims, raw)
-            t.ok('%s: result %d' % (what, i), dims == list(tensor.dims) and not onnx.difference(got, tensor, 1e-5, 1e-6),
-                 '%s, not %s; %s' % (dims, list(tensor.dims), onnx.difference(got, tensor, 1e-5, 1e-6)))
+            t.ok(
+                '%s: result %d' % (what, i),
+                dims == list(tensor.dims) and not onnx.difference(got, tensor, 1e-5, 1e-6),
+                '%s, not %s; %s'
+                % (dims, list(tensor.dims), onnx.difference(got, tensor, 1e-5, 1e-6)),
+            )
 
     def run(self, t):
         man = self.compile(t)
@@ -181,11 +221,18 @@ class Case:
         folders = []
         for sizes in self.sizes:
             folder, flags, status, messages = self.wanted(sizes)
-            if not t.ok('%s: runs when compiled for %s' % (self.model.name, sizes), status == 0, messages):
+            if not t.ok(
+                '%s: runs when compiled for %s' % (self.model.name, sizes), status == 0, messages
+            ):
                 return
             want = outputs(os.path.join(folder, 'want'), len(man['outputs']))
             with open(os.path.join(folder, 'dim'), 'wb') as f:
-                f.write(struct.pack('<%di' % len(self.symbols), *[sizes[d['symbol']] for d in man['lengths']['dims']]))
+                f.write(
+                    struct.pack(
+                        '<%di' % len(self.symbols),
+                        *[sizes[d['symbol']] for d in man['lengths']['dims']]
+                    )
+                )
             with open(os.path.join(folder, 'size'), 'wb') as f:
                 f.write(struct.pack('<%dQ' % len(want), *[len(w.raw) for w in want]))
             folders.append((sizes, folder, flags))
@@ -200,16 +247,21 @@ class Case:
         sizes, folder, flags = run
         own = os.path.join(folder, 'own')
         status, _, messages = call(self.o, 'run', self.path, *self.bounds(), *flags, '-o', own)
-        same = status == 0 and [(w.dims, w.raw) for w in outputs(own, len(man['outputs']))] == \
-            [(w.dims, w.raw) for w in outputs(os.path.join(folder, 'want'), len(man['outputs']))]
+        same = status == 0 and [(w.dims, w.raw) for w in outputs(own, len(man['outputs']))] == [
+            (w.dims, w.raw) for w in outputs(os.path.join(folder, 'want'), len(man['outputs']))
+        ]
         t.ok('%s: inlay run takes the length from the files' % self.model.name, same, messages)
         status, text, messages = call(self.o, 'prove', os.path.join(self.out, 'm.json'), self.path)
         t.ok('%s: is proved' % self.model.name, status == 0, messages)
 
 
 def model(nodes, *inputs):
-    return onnx.make_model(nodes, [onnx.make_value(n, 1, dims) for n, dims in inputs], [onnx.put(1, 'y')],
-                           [onnx.make_tensor('four', onnx.CODES['int64'], [2], struct.pack('<2q', -1, 4))])
+    return onnx.make_model(
+        nodes,
+        [onnx.make_value(n, 1, dims) for n, dims in inputs],
+        [onnx.put(1, 'y')],
+        [onnx.make_tensor('four', onnx.CODES['int64'], [2], struct.pack('<2q', -1, 4))],
+    )
 
 
 def refused(t, o, work):
@@ -221,24 +273,49 @@ def refused(t, o, work):
         with open(paths[name], 'wb') as f:
             f.write(blob)
     for name, what, flags, status, text in (
-            ('add', 'bounds that are none', ['--dim', 'T=8..4'], 64, 'no bounds of a length'),
-            ('add', 'half of the bounds', ['--dim', 'T=1..'], 64, 'no bounds of a length'),
-            ('add', 'bounds twice', ['--dim', 'T=1..4', '--dim', 'T=1..8'], 64, 'given before'),
-            ('add', 'too many lengths', ['--dim', 'T=1..5000'], 69, '5000 combinations'),
-            ('add', 'an unknown symbol', ['--dim', 'S=1..4'], 64, '"S"'),
-            ('add', 'inputs in the arena', ['--dim', 'T=1..4', '--io', 'arena'], 64, '--io does not go'),
-            ('add', 'threads', ['--dim', 'T=1..4', '--threads', '2'], 64, '--threads does not go'),
-            ('fours', 'a length at which it does not compile', ['--dim', 'T=2..4'], 65, 'this is at T=3')):
+        ('add', 'bounds that are none', ['--dim', 'T=8..4'], 64, 'no bounds of a length'),
+        ('add', 'half of the bounds', ['--dim', 'T=1..'], 64, 'no bounds of a length'),
+        ('add', 'bounds twice', ['--dim', 'T=1..4', '--dim', 'T=1..8'], 64, 'given before'),
+        ('add', 'too many lengths', ['--dim', 'T=1..5000'], 69, '5000 combinations'),
+        ('add', 'an unknown symbol', ['--dim', 'S=1..4'], 64, '"S"'),
+        (
+            'add',
+            'inputs in the arena',
+            ['--dim', 'T=1..4', '--io', 'arena'],
+            64,
+            '--io does not go',
+        ),
+        ('add', 'threads', ['--dim', 'T=1..4', '--threads', '2'], 64, '--threads does not go'),
+        (
+            'fours',
+            'a length at which it does not compile',
+            ['--dim', 'T=2..4'],
+            65,
+            'this is at T=3',
+        ),
+    ):
         got, _, messages = call(o, 'compile', paths[name], '-o', os.path.join(work, 'none'), *flags)
         once = messages.count(': note: the batch') < 2
-        t.ok('refused: ' + what, got == status and text in messages and once and not os.path.exists(os.path.join(work, 'none')), '%d: %s' % (got, messages))
+        t.ok(
+            'refused: ' + what,
+            got == status
+            and text in messages
+            and once
+            and not os.path.exists(os.path.join(work, 'none')),
+            '%d: %s' % (got, messages),
+        )
     files = []
     for n in (3, 4, 9):
         files.append(os.path.join(work, '%d.pb' % n))
         with open(files[-1], 'wb') as f:
             f.write(onnx.make_tensor('', 1, [1, n, 4], bytes(16 * n)))
-    for what, pair, text in (('files that disagree', files[:2], 'T is 4 in it, and 3'), ('a length out of bounds', [files[2]] * 2, 'not from 1 to 8')):
-        got, _, messages = call(o, 'run', paths['add'], '--dim', 'T=1..8', '--input', pair[0], '--input', pair[1])
+    for what, pair, text in (
+        ('files that disagree', files[:2], 'T is 4 in it, and 3'),
+        ('a length out of bounds', [files[2]] * 2, 'not from 1 to 8'),
+    ):
+        got, _, messages = call(
+            o, 'run', paths['add'], '--dim', 'T=1..8', '--input', pair[0], '--input', pair[1]
+        )
         t.ok('refused by run: ' + what, got == 65 and text in messages, '%d: %s' % (got, messages))
 
 
@@ -263,7 +340,9 @@ def damaged(t, o, work):
         with open(os.path.join(work, 'bad.json'), 'w') as f:
             json.dump(man, f)
         status, _, messages = call(o, 'prove', os.path.join(work, 'bad.json'), path)
-        t.ok('not proved: ' + what, status in (1, 65, 78) and messages, '%d: %s' % (status, messages))
+        t.ok(
+            'not proved: ' + what, status in (1, 65, 78) and messages, '%d: %s' % (status, messages)
+        )
 
     def move(man):
         """Two results of the other variant at one place."""
@@ -297,7 +376,7 @@ def main():
         for more in (refused, empty, damaged):
             with host.Work() as work:
                 more(t, o, work)
-    for make in sequences.ALL[::o.every]:
+    for make in sequences.ALL[:: o.every]:
         if o.only and make.__name__ not in o.only.split(','):
             continue
         with host.Work() as work:

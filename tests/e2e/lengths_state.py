@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--dim T=1..64 together with --state: chunks of a signal, each of any length, in one arena. The states stay in the arena from
-run to run at one place, whatever the length; results are those of runs that are given the states as inputs, each compiled for its
-length. A state whose own size follows the length is refused.
+"""--dim T=1..64 together with --state: chunks of a signal, each of any length, in one arena. The
+states stay in the arena from run to run at one place, whatever the length; results are those of
+runs that are given the states as inputs, each compiled for its length. A state whose own size
+follows the length is refused.
 
     lengths_state.py --inlay INLAY"""
 import argparse
@@ -63,14 +64,31 @@ def listener(net):
     """A causal convolution, whose last steps are kept, and a recurrent layer."""
     x, cache, h = net.input([1, 'T', STEPS]), net.input([1, 2, STEPS]), net.input([1, 1, HIDDEN])
     joined = net.op('Concat', cache, x, axis=1)
-    kept = net.op('Slice', joined, net.ints(-2), net.ints(2 ** 31), net.ints(1))
-    y = net.op('Conv', net.op('Transpose', joined, perm=[0, 2, 1]), net.weight(STEPS, STEPS, 3), net.weight(STEPS), kernel_shape=[3])
+    kept = net.op('Slice', joined, net.ints(-2), net.ints(2**31), net.ints(1))
+    y = net.op(
+        'Conv',
+        net.op('Transpose', joined, perm=[0, 2, 1]),
+        net.weight(STEPS, STEPS, 3),
+        net.weight(STEPS),
+        kernel_shape=[3],
+    )
     y = net.op('Transpose', y, perm=[2, 0, 1])
-    ins = [y, net.weight(1, 3 * HIDDEN, STEPS), net.weight(1, 3 * HIDDEN, HIDDEN), net.weight(1, 6 * HIDDEN), '', h]
+    ins = [
+        y,
+        net.weight(1, 3 * HIDDEN, STEPS),
+        net.weight(1, 3 * HIDDEN, HIDDEN),
+        net.weight(1, 6 * HIDDEN),
+        '',
+        h,
+    ]
     steps, last = net.op('GRU', *ins, outs=2, hidden_size=HIDDEN, linear_before_reset=1)
     steps = net.op('Squeeze', steps, net.ints(1))
     steps = net.op('Transpose', steps, perm=[1, 0, 2])
-    return [net.op('Add', net.op('Transpose', y, perm=[1, 0, 2]), net.linear(steps, STEPS, HIDDEN)), kept, last]
+    return [
+        net.op('Add', net.op('Transpose', y, perm=[1, 0, 2]), net.linear(steps, STEPS, HIDDEN)),
+        kept,
+        last,
+    ]
 
 
 def attending(net):
@@ -87,16 +105,21 @@ def growing(net):
 
 class Named(sequences.Model):
     """A model, and the names of its results."""
+
     def __init__(self, make):
         def remembering(net):
             self.results = make(net)
             return self.results
+
         remembering.__name__ = make.__name__
         super().__init__(remembering)
 
     def states(self):
         """The last results are the last inputs of the next run."""
-        return ['--state=%s=%s' % (out, name) for out, (name, _, _) in zip(self.results[1:], self.inputs[1:])]
+        return [
+            '--state=%s=%s' % (out, name)
+            for out, (name, _, _) in zip(self.results[1:], self.inputs[1:])
+        ]
 
 
 class Bench:
@@ -114,19 +137,35 @@ class Bench:
             return f.read()
 
     def call(self, *words):
-        p = subprocess.run([self.inlay, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=600, cwd=self.work)
+        p = subprocess.run(
+            [self.inlay, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            timeout=600,
+            cwd=self.work,
+        )
         return p.returncode, p.stdout.decode()
 
 
 def chained(b, model, chunks):
-    """Results and states of runs, each compiled for its length and given the states of the one before."""
-    tensors = [[onnx.Tensor(t.name, t.code, t.dims, bytes(len(t.raw))) for t in model.values({'T': 1})[1:]]]
+    """Results and states of runs, each compiled for its length and given the states of the one
+    before."""
+    tensors = [
+        [onnx.Tensor(t.name, t.code, t.dims, bytes(len(t.raw))) for t in model.values({'T': 1})[1:]]
+    ]
     xs, ys = [], []
     for n in chunks:
         x = model.values({'T': n}, seed=len(xs))[0]
         flags = []
         for i, tensor in enumerate([x] + tensors[-1]):
-            flags += ['--input', b.file('in%d.pb' % i, onnx.make_tensor(tensor.name, tensor.code, tensor.dims, tensor.raw))]
+            flags += [
+                '--input',
+                b.file(
+                    'in%d.pb' % i,
+                    onnx.make_tensor(tensor.name, tensor.code, tensor.dims, tensor.raw),
+                ),
+            ]
         status, text = b.call('run', 'm.onnx', '--dim', 'T=%d' % n, *flags, '-o', 'one')
         assert not status, text
         got = [onnx.read_tensor(os.path.join(b.work, 'one', 'output_%d.pb' % i)) for i in range(3)]
@@ -146,14 +185,20 @@ def listens(t, b, model, chunks):
     xs, ys, states = chained(b, model, chunks)
     b.file('x', b''.join(xs))
     status, text = host.run(['./run'] + [str(n) for n in chunks], b.work)
-    t.ok(what + ': results', status == 0 and near(b.read('y'), b''.join(ys)), '%d: %s' % (status, text))
+    t.ok(
+        what + ': results',
+        status == 0 and near(b.read('y'), b''.join(ys)),
+        '%d: %s' % (status, text),
+    )
     t.ok(what + ': states', near(b.read('s'), b''.join(s.raw for both in states for s in both)))
 
 
 def listened(t, b, make, least):
     model = Named(make)
     b.file('m.onnx', model.blob)
-    status, text = b.call('compile', 'm.onnx', '-o', 'out', '--name', 'm', '-q', '--dim', 'T=1..64', *model.states())
+    status, text = b.call(
+        'compile', 'm.onnx', '-o', 'out', '--name', 'm', '-q', '--dim', 'T=1..64', *model.states()
+    )
     if not t.ok('compiles', status == 0, text):
         return
     man = host.manifest(os.path.join(b.work, 'out'), 'm')
@@ -162,8 +207,14 @@ def listened(t, b, make, least):
     t.ok('%s: variants with other steps' % model.name, len(variants) >= least, len(variants))
     t.ok('states have one place in all of them', all(p == places[0] for p in places), places)
     b.file('main.c', (MAIN % STEPS).encode())
-    status, text = host.run(['cc', '-std=c11', host.LEVEL, '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror'] + host.SANITIZERS +
-                            ['-Iout/src', 'main.c'] + host.sources(os.path.join(b.work, 'out')) + ['-lm', '-o', 'run'], b.work)
+    status, text = host.run(
+        ['cc', '-std=c11', host.LEVEL, '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-Werror']
+        + host.SANITIZERS
+        + ['-Iout/src', 'main.c']
+        + host.sources(os.path.join(b.work, 'out'))
+        + ['-lm', '-o', 'run'],
+        b.work,
+    )
     if not t.ok('the C compiles', status == 0, text):
         return
     for chunks in (CHUNKS, (64, 64, 7)):
@@ -182,19 +233,30 @@ def moved(t, b, man):
     for part in (other, variant):
         part['arena'].update(size=new + variant['states'][0]['bytes'], optimal=False)
     for place in variant['states'] + variant['inputs'] + variant['outputs'] + variant['tensors']:
-        if place.get('offset') == old and place.get('place', place.get('storage', 'arena')) == 'arena' and \
-                ('bytes' not in place or place['bytes'] == variant['states'][0]['bytes']):
+        if (
+            place.get('offset') == old
+            and place.get('place', place.get('storage', 'arena')) == 'arena'
+            and ('bytes' not in place or place['bytes'] == variant['states'][0]['bytes'])
+        ):
             place['offset'] = new
     b.file('moved.json', json.dumps(other).encode())
     status, text = b.call('prove', 'moved.json', 'm.onnx')
-    t.ok('a state at another place for other lengths is refused', status == 1 and 'state 0 at another place' in text, text)
+    t.ok(
+        'a state at another place for other lengths is refused',
+        status == 1 and 'state 0 at another place' in text,
+        text,
+    )
 
 
 def refused(t, b):
     model = Named(growing)
     b.file('g.onnx', model.blob)
     status, text = b.call('compile', 'g.onnx', '-o', 'none', '--dim', 'T=1..64', *model.states())
-    t.ok('a state that is as long as the chunk is refused', status == 69 and 'state' in text and 'T=' in text and 'help:' in text, text)
+    t.ok(
+        'a state that is as long as the chunk is refused',
+        status == 69 and 'state' in text and 'T=' in text and 'help:' in text,
+        text,
+    )
 
 
 def main():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arena is one of the model, not of how its file lists the nodes: each model is listed anew in topological orders (at random, depth
-first, breadth first), and no listing may need more than another. Several listings are planned by `inlay analyze`.
+"""The arena is one of the model, not of how its file lists the nodes: each model is listed anew in
+topological orders (at random, depth first, breadth first), and no listing may need more than
+another. Several listings are planned by `inlay analyze`.
 
     listings.py --inlay INLAY [--count N] [--most PERCENT] [--but NAME=PERCENT].. FOLDER..
 
@@ -26,19 +27,25 @@ def reads(node):
             found.add(value)
         if number == 5:
             for part, _, body in onnx.fields(value):
-                for inner in [v for n, _, v in onnx.fields(body) if n == 1] if part in (6, 11) else []:
+                for inner in (
+                    [v for n, _, v in onnx.fields(body) if n == 1] if part in (6, 11) else []
+                ):
                     found |= reads(inner)
     return found
 
 
 def relist(nodes, way, seed):
-    """The nodes in another topological order; None where the file is not sorted, or defines a name twice."""
+    """The nodes in another topological order; None where the file is not sorted, or defines a name
+    twice."""
     choose = random.Random(seed)
     made = [(v, k) for k, node in enumerate(nodes) for n, w, v in onnx.fields(node) if n == 2 and v]
     maker = dict(made)
     if len(maker) < len(made):
         return None
-    before = [{maker[v] for v in reads(node) if v in maker and maker[v] != k} for k, node in enumerate(nodes)]
+    before = [
+        {maker[v] for v in reads(node) if v in maker and maker[v] != k}
+        for k, node in enumerate(nodes)
+    ]
     users = [[] for _ in nodes]
     for k, some in enumerate(before):
         for b in some:
@@ -65,7 +72,9 @@ def rewritten(model, way, seed):
             order = relist([v for n, _, v in graph if n == 1], way, seed)
             if order is None:
                 return None
-            value = b''.join(onnx.put(1, v) for v in order) + b''.join(onnx.put(n, v) for n, _, v in graph if n != 1)
+            value = b''.join(onnx.put(1, v) for v in order) + b''.join(
+                onnx.put(n, v) for n, _, v in graph if n != 1
+            )
         out += onnx.put(number, value)
     return out
 
@@ -75,12 +84,14 @@ def files(folders):
         for path, _, names in sorted(os.walk(folder)):
             for name in sorted(names):
                 if name.endswith('.onnx'):
-                    yield os.path.relpath(os.path.join(path, name), os.path.dirname(folder.rstrip('/'))), os.path.join(path, name)
+                    yield os.path.relpath(
+                        os.path.join(path, name), os.path.dirname(folder.rstrip('/'))
+                    ), os.path.join(path, name)
 
 
 def arena(inlay, file, flags):
     status, text = host.run([inlay, 'analyze', '--json', file] + flags)
-    return None if status else json.loads(text[text.index('{'):])['arena']['size']
+    return None if status else json.loads(text[text.index('{') :])['arena']['size']
 
 
 def arenas(o, path):
@@ -127,7 +138,11 @@ def main():
                 t.skip(name, 'not planned')
                 continue
             most = more.get(os.path.basename(os.path.dirname(path)), o.most)
-            t.ok(name, None not in found and max(found) <= min(found) * (1 + most / 100), 'arenas %s' % found)
+            t.ok(
+                name,
+                None not in found and max(found) <= min(found) * (1 + most / 100),
+                'arenas %s' % found,
+            )
     t.done()
 
 

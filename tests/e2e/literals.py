@@ -32,17 +32,38 @@ CASES = [
 def model(dtype, dims):
     """x + c, for c of any type."""
     nodes = [make_node('Cast', ['c'], ['f'], to=F32), make_node('Add', ['x', 'f'], ['y'])]
-    return make_model(nodes, [make_value('x', F32, [3]), make_value('c', CODES[dtype], dims)], [make_value('y', F32, [3])])
+    return make_model(
+        nodes,
+        [make_value('x', F32, [3]), make_value('c', CODES[dtype], dims)],
+        [make_value('y', F32, [3])],
+    )
 
 
 def check(t, o, dtype, dims, text, want):
     with host.Work() as work:
         path, x = os.path.join(work, 'm.onnx'), os.path.join(work, 'x.pb')
-        for file, blob in ((path, model(dtype, dims)), (x, onnx.make_tensor('x', F32, [3], struct.pack('<3f', 1, 1, 1)))):
+        for file, blob in (
+            (path, model(dtype, dims)),
+            (x, onnx.make_tensor('x', F32, [3], struct.pack('<3f', 1, 1, 1))),
+        ):
             with open(file, 'wb') as f:
                 f.write(blob)
-        status, said = host.run([o.inlay, 'run', path, '--const', 'c=' + text, '--input', x, '-o', os.path.join(work, 'out')])
-        got = status or list(onnx.values(onnx.read_tensor(os.path.join(work, 'out', 'output_0.pb'))))
+        status, said = host.run(
+            [
+                o.inlay,
+                'run',
+                path,
+                '--const',
+                'c=' + text,
+                '--input',
+                x,
+                '-o',
+                os.path.join(work, 'out'),
+            ]
+        )
+        got = status or list(
+            onnx.values(onnx.read_tensor(os.path.join(work, 'out', 'output_0.pb')))
+        )
         t.ok('%s %s: c=%s' % (dtype, dims, text), got == want, '%s, not %s: %s' % (got, want, said))
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several models in one folder: each gives the bits that it gives alone, in one arena of the stated size, one after the other or,
-where that was asked for, by turns; kernels stand once; errors name the model.
+"""Several models in one folder: each gives the bits that it gives alone, in one arena of the stated
+size, one after the other or, where that was asked for, by turns; kernels stand once; errors name
+the model.
 
 Programs are plain C but for the examples, which have vectors.
 
@@ -82,17 +83,46 @@ def upper(name):
 
 
 def main_text(names, seeds, headers, size, form, body):
-    models = ''.join(MODEL % dict(name=n, upper=upper(n), seed=seeds[n], call=form % dict(name=n)) for n in names)
-    return (HEAD % dict(headers=''.join('#include "%s"\n' % h for h in headers), size=size) + models +
-            'int main(void)\n{\n    unsigned char *arena = room + GUARD;\n    int round;\n    out = fopen("answers", "wb");\n    while ((uintptr_t)arena % 64) arena++;\n' +
-            '    guard(arena, %s);\n' % size + body + '    if (!is_whole(arena, %s)) return 94;\n    fclose(out);\n    (void)round;\n    return 0;\n}\n' % size)
+    models = ''.join(
+        MODEL % dict(name=n, upper=upper(n), seed=seeds[n], call=form % dict(name=n)) for n in names
+    )
+    return (
+        HEAD % dict(headers=''.join('#include "%s"\n' % h for h in headers), size=size)
+        + models
+        + (
+            'int main(void)\n'
+            '{\n'
+            '    unsigned char *arena = room + GUARD;\n'
+            '    int round;\n'
+            '    out = fopen("answers", "wb");\n'
+            '    while ((uintptr_t)arena % 64) arena++;\n'
+        )
+        + '    guard(arena, %s);\n' % size
+        + body
+        + (
+            '    if (!is_whole(arena, %s)) return 94;\n'
+            '    fclose(out);\n'
+            '    (void)round;\n'
+            '    return 0;\n'
+            '}\n'
+        )
+        % size
+    )
 
 
 def built(work, text, sources, folders, flags=()):
     """What the program writes; or a text that says why there is none."""
     with open(os.path.join(work, 'main.c'), 'w') as f:
         f.write(text)
-    command = ['cc'] + host.STRICT + host.PLAIN + [host.LEVEL, '-o', 'program', 'main.c'] + sources + ['-I' + os.path.join(f, 'src') for f in folders] + list(flags)
+    command = (
+        ['cc']
+        + host.STRICT
+        + host.PLAIN
+        + [host.LEVEL, '-o', 'program', 'main.c']
+        + sources
+        + ['-I' + os.path.join(f, 'src') for f in folders]
+        + list(flags)
+    )
     status, said = host.run(command + ['-lm'], work)
     if status:
         return said
@@ -120,24 +150,46 @@ def weight(name, dims, seed):
 
 def conv_net(size, channels, shared):
     """A small network of images; `shared` decides the values of its second weights."""
-    nodes = [make_node('Conv', ['x', 'w1'], ['a'], 'first', pads=[1, 1, 1, 1]), make_node('Relu', ['a'], ['b'], 'relu'),
-             make_node('Conv', ['b', 'w2'], ['c'], 'second', pads=[1, 1, 1, 1]), make_node('GlobalAveragePool', ['c'], ['y'], 'pool')]
+    nodes = [
+        make_node('Conv', ['x', 'w1'], ['a'], 'first', pads=[1, 1, 1, 1]),
+        make_node('Relu', ['a'], ['b'], 'relu'),
+        make_node('Conv', ['b', 'w2'], ['c'], 'second', pads=[1, 1, 1, 1]),
+        make_node('GlobalAveragePool', ['c'], ['y'], 'pool'),
+    ]
     weights = [weight('w1', [channels, 3, 3, 3], size), weight('w2', [16, channels, 3, 3], shared)]
-    return make_model(nodes, [make_value('x', F32, [1, 3, size, size])], [make_value('y', F32, [1, 16, 1, 1])], weights)
+    return make_model(
+        nodes,
+        [make_value('x', F32, [1, 3, size, size])],
+        [make_value('y', F32, [1, 16, 1, 1])],
+        weights,
+    )
 
 
 def state_net(count=96):
     """A sum of all inputs so far, which is what survives, and a product of it."""
     value = lambda name: make_value(name, F32, [1, count])
-    nodes = [make_node('Add', ['x', 'h'], ['t'], 'sum'), make_node('Identity', ['t'], ['hn'], 'keep'), make_node('MatMul', ['t', 'w'], ['y'], 'product')]
-    return make_model(nodes, [value('x'), value('h')], [make_value('y', F32, [1, 16]), value('hn')], [weight('w', [count, 16], 7)])
+    nodes = [
+        make_node('Add', ['x', 'h'], ['t'], 'sum'),
+        make_node('Identity', ['t'], ['hn'], 'keep'),
+        make_node('MatMul', ['t', 'w'], ['y'], 'product'),
+    ]
+    return make_model(
+        nodes,
+        [value('x'), value('h')],
+        [make_value('y', F32, [1, 16]), value('hn')],
+        [weight('w', [count, 16], 7)],
+    )
 
 
 class Bench:
     def __init__(self, t, o, work):
         self.t, self.inlay, self.work = t, o.inlay, work
         self.model = {n: os.path.join(o.models, n, n + '.onnx') for n in ('digits', 'sine')}
-        for name, data in (('small', conv_net(12, 8, 3)), ('large', conv_net(24, 8, 3)), ('sums', state_net())):
+        for name, data in (
+            ('small', conv_net(12, 8, 3)),
+            ('large', conv_net(24, 8, 3)),
+            ('sums', state_net()),
+        ):
             self.write(name + '.onnx', data)
             self.model[name] = name + '.onnx'
         self.options = {'sums': ['--state', 'hn=h']}
@@ -170,7 +222,13 @@ class Bench:
             shutil.rmtree(os.path.join(self.work, out), ignore_errors=True)
             self.compile([n], out, options)
             reset = '    if (%s_reset(arena)) return 95;\n' % n if n in self.options else ''
-            body = reset + '    for (round = 0; round < %d; round++) {\n        %s_fill();\n        if (%s_go(arena, 0)) return 93;\n        %s_save();\n    }\n' % (rounds, n, n, n)
+            body = reset + (
+                '    for (round = 0; round < %d; round++) {\n'
+                '        %s_fill();\n'
+                '        if (%s_go(arena, 0)) return 93;\n'
+                '        %s_save();\n'
+                '    }\n'
+            ) % (rounds, n, n, n)
             text = main_text([n], {n: i + 1}, [n + '.h'], upper(n) + '_ARENA_SIZE', RUN, body)
             answers[n] = built(self.work, text, host.sources(os.path.join(self.work, out)), [out])
             self.t.ok('%s alone' % n, isinstance(answers[n], bytes), answers[n])
@@ -179,8 +237,12 @@ class Bench:
     def wanted(self, names, rounds, options=()):
         """The same, as models that take turns write them."""
         alone = self.alone(names, rounds, options)
-        cut = lambda n, r: alone[n][len(alone[n]) // rounds * r:len(alone[n]) // rounds * (r + 1)]
-        return b''.join(cut(n, r) for r in range(rounds) for n in names) if all(isinstance(a, bytes) for a in alone.values()) else None
+        cut = lambda n, r: alone[n][len(alone[n]) // rounds * r : len(alone[n]) // rounds * (r + 1)]
+        return (
+            b''.join(cut(n, r) for r in range(rounds) for n in names)
+            if all(isinstance(a, bytes) for a in alone.values())
+            else None
+        )
 
     def together(self, names, out, form, body, flags=()):
         seeds = {n: i + 1 for i, n in enumerate(names)}
@@ -194,18 +256,38 @@ def place(out, name):
 
 def by_turns(out, names, resets=()):
     """Each model once, in each of three rounds."""
-    lines = ['    if (%s_reset(%s)) return 95;\n' % (n, place(out, n)) for n in resets] + ['    for (round = 0; round < 3; round++) {\n']
-    lines += ['        %s_fill();\n        if (%s_go(%s, 0)) return 93;\n        %s_save();\n' % (n, n, place(out, n), n) for n in names]
+    lines = ['    if (%s_reset(%s)) return 95;\n' % (n, place(out, n)) for n in resets] + [
+        '    for (round = 0; round < 3; round++) {\n'
+    ]
+    lines += [
+        '        %s_fill();\n        if (%s_go(%s, 0)) return 93;\n        %s_save();\n'
+        % (n, n, place(out, n), n)
+        for n in names
+    ]
     return ''.join(lines) + '    }\n'
 
 
 def interleaved(out, names):
     """Slices of all models in turn until none has more to do."""
-    lines = ['    for (round = 0; round < 3; round++) {\n        int %s;\n' % ', '.join('%s_is = %s_MORE' % (n, upper(n)) for n in names)]
-    lines += ['        %s_fill();\n        if (%s_begin(%s)) return 92;\n' % (n, n, place(out, n)) for n in names]
-    lines += ['        while (%s) {\n' % ' || '.join('%s_is == %s_MORE' % (n, upper(n)) for n in names)]
-    lines += ['            if (%s_is == %s_MORE) %s_is = %s_go(%s, %d);\n' % (n, upper(n), n, n, place(out, n), i + 1) for i, n in enumerate(names)]
-    lines += ['        }\n'] + ['        if (%s_is) return 93;\n        %s_save();\n' % (n, n) for n in names]
+    lines = [
+        '    for (round = 0; round < 3; round++) {\n        int %s;\n'
+        % ', '.join('%s_is = %s_MORE' % (n, upper(n)) for n in names)
+    ]
+    lines += [
+        '        %s_fill();\n        if (%s_begin(%s)) return 92;\n' % (n, n, place(out, n))
+        for n in names
+    ]
+    lines += [
+        '        while (%s) {\n' % ' || '.join('%s_is == %s_MORE' % (n, upper(n)) for n in names)
+    ]
+    lines += [
+        '            if (%s_is == %s_MORE) %s_is = %s_go(%s, %d);\n'
+        % (n, upper(n), n, n, place(out, n), i + 1)
+        for i, n in enumerate(names)
+    ]
+    lines += ['        }\n'] + [
+        '        if (%s_is) return 93;\n        %s_save();\n' % (n, n) for n in names
+    ]
     return ''.join(lines) + '    }\n'
 
 
@@ -215,20 +297,45 @@ def test_exclusive(bench):
         bench.compile(names, out)
         want = bench.wanted(names, 3)
         got = bench.together(names, out, RUN, by_turns(out, names))
-        t.ok('%s: the bits of each alone, by turns in one arena' % out, got == want, got if isinstance(got, str) else 'other bits')
+        t.ok(
+            '%s: the bits of each alone, by turns in one arena' % out,
+            got == want,
+            got if isinstance(got, str) else 'other bits',
+        )
         sizes = [bench.manifest(out, n)['arena']['size'] for n in names]
         whole = bench.manifest(out, out)
-        t.ok('%s: its arena is the largest' % out, whole['arena']['size'] == max(sizes) == whole['arena']['lower_bound'], whole['arena'])
+        t.ok(
+            '%s: its arena is the largest' % out,
+            whole['arena']['size'] == max(sizes) == whole['arena']['lower_bound'],
+            whole['arena'],
+        )
         for n in names:
             status, text = bench.call(['prove', os.path.join(out, n + '.json'), bench.model[n]])
             t.ok('%s: the plan of %s is proved' % (out, n), status == 0, text)
-        status, text = host.run(['cc', '-std=c99', host.LEVEL, '-Wall', '-Wextra', '-Werror', '-o', 'example', out + '/examples/main.c', '-I' + out + '/src'] +
-                                host.sources(os.path.join(bench.work, out)) + ['-lm'], bench.work)
+        status, text = host.run(
+            [
+                'cc',
+                '-std=c99',
+                host.LEVEL,
+                '-Wall',
+                '-Wextra',
+                '-Werror',
+                '-o',
+                'example',
+                out + '/examples/main.c',
+                '-I' + out + '/src',
+            ]
+            + host.sources(os.path.join(bench.work, out))
+            + ['-lm'],
+            bench.work,
+        )
         status, text = host.run(['./example'], bench.work) if status == 0 else (status, text)
         t.ok('%s: its example' % out, status == 0 and text.count('right') == len(names), text)
     shutil.rmtree(os.path.join(bench.work, 'pair'))
     bench.compile(['digits', 'sine'], 'pair', ['--checks'])
-    got = bench.together(['digits', 'sine'], 'pair', RUN, by_turns('pair', ['digits', 'sine']), ['-DINLAY_CHECK'])
+    got = bench.together(
+        ['digits', 'sine'], 'pair', RUN, by_turns('pair', ['digits', 'sine']), ['-DINLAY_CHECK']
+    )
     t.ok('pair: plans watched as it runs', isinstance(got, bytes), got)
 
 
@@ -239,14 +346,26 @@ def test_concurrent(bench):
     bench.compile(names, 'live', options)
     want = bench.wanted(names[:2], 3, ['--slices'])
     got = bench.together(names[:2], 'live', STEP, interleaved('live', names[:2]))
-    t.ok('live: two at once, slice by slice', got == want, got if isinstance(got, str) else 'other bits')
+    t.ok(
+        'live: two at once, slice by slice',
+        got == want,
+        got if isinstance(got, str) else 'other bits',
+    )
     whole = bench.manifest('live', 'live')
     size = {m['name']: m['arena'] for m in whole['models']}
     at = {m['name']: m['offset'] for m in whole['models']}
-    t.ok('live: the arena is the larger sum', whole['arena']['size'] == max(size['digits'] + size['small'], size['small'] + size['sine']), whole)
+    t.ok(
+        'live: the arena is the larger sum',
+        whole['arena']['size'] == max(size['digits'] + size['small'], size['small'] + size['sine']),
+        whole,
+    )
     apart = lambda a, b: at[a] + size[a] <= at[b] or at[b] + size[b] <= at[a]
     t.ok('live: their arenas lie apart', apart('digits', 'small') and apart('small', 'sine'), whole)
-    t.ok('live: the sets are in the manifest', whole['concurrent'] == [['digits', 'small'], ['small', 'sine']], whole['concurrent'])
+    t.ok(
+        'live: the sets are in the manifest',
+        whole['concurrent'] == [['digits', 'small'], ['small', 'sine']],
+        whole['concurrent'],
+    )
     bench.compile(names, 'circle', options + ['--concurrent', 'digits,sine'])
     whole = bench.manifest('circle', 'circle')
     t.ok('circle: all apart', whole['arena']['size'] == sum(size.values()), whole)
@@ -258,12 +377,20 @@ def test_states(bench):
     bench.compile(names, 'kept')
     want = bench.wanted(names, 3)
     got = bench.together(names, 'kept', RUN, by_turns('kept', names, ['sums']))
-    t.ok('kept: a state survives what others do', got == want, got if isinstance(got, str) else 'other bits')
+    t.ok(
+        'kept: a state survives what others do',
+        got == want,
+        got if isinstance(got, str) else 'other bits',
+    )
     whole = bench.manifest('kept', 'kept')
     own = bench.manifest('kept', 'sums')
     state = sum(s['bytes'] for s in own['states'])
     largest = max(m['arena'] for m in whole['models'])
-    t.ok('kept: the rest of its arena is shared', whole['arena']['size'] <= largest + state + 64, whole)
+    t.ok(
+        'kept: the rest of its arena is shared',
+        whole['arena']['size'] <= largest + state + 64,
+        whole,
+    )
 
 
 def test_weights(bench):
@@ -278,13 +405,29 @@ def test_weights(bench):
     for form in ('c', 'incbin', 'obj'):
         bench.compile(names, 'shared', ['--weights=' + form])
         got = bench.together(names, 'shared', RUN, by_turns('shared', names, ['sums', 'again']))
-        t.ok('shared, %s: the bits of each alone' % form, got == want, got if isinstance(got, str) else 'other bits')
+        t.ok(
+            'shared, %s: the bits of each alone' % form,
+            got == want,
+            got if isinstance(got, str) else 'other bits',
+        )
         whole = bench.manifest('shared', 'shared')
         size = {m['name']: m['weights'] for m in whole['models']}
         second = 16 * 8 * 9 * 4
-        t.ok('shared, %s: equal weights once' % form, size['small'] == alone['small'] and size['large'] <= alone['large'] - second and size['twin'] < 200 and
-             size['again'] == 0 and whole['totals']['shared'] >= 2 * second + alone['sums'] - 32, whole)
-        lent = {o['place'] for s in bench.manifest('shared', 'large')['steps'] for o in s['operands'] if o and 'place' in o}
+        t.ok(
+            'shared, %s: equal weights once' % form,
+            size['small'] == alone['small']
+            and size['large'] <= alone['large'] - second
+            and size['twin'] < 200
+            and size['again'] == 0
+            and whole['totals']['shared'] >= 2 * second + alone['sums'] - 32,
+            whole,
+        )
+        lent = {
+            o['place']
+            for s in bench.manifest('shared', 'large')['steps']
+            for o in s['operands']
+            if o and 'place' in o
+        }
         t.ok('shared, %s: the manifest says whose they are' % form, lent == {'small'}, lent)
     for n in names:
         status, text = bench.call(['prove', 'shared/%s.json' % n, bench.model[n]])
@@ -296,8 +439,14 @@ def test_weights(bench):
 
 def test_build_systems(bench):
     t = bench.t
-    ways = {'cmake': [['cmake', '-S', 'pack', '-B', 'by-cmake'], ['cmake', '--build', 'by-cmake'], ['./by-cmake/pack_example']],
-            'meson': [['meson', 'setup', 'by-meson', 'pack'], ['meson', 'test', '-C', 'by-meson']]}
+    ways = {
+        'cmake': [
+            ['cmake', '-S', 'pack', '-B', 'by-cmake'],
+            ['cmake', '--build', 'by-cmake'],
+            ['./by-cmake/pack_example'],
+        ],
+        'meson': [['meson', 'setup', 'by-meson', 'pack'], ['meson', 'test', '-C', 'by-meson']],
+    }
     for form in ('c', 'incbin', 'obj'):
         shutil.rmtree(os.path.join(bench.work, 'pack'), ignore_errors=True)
         bench.compile(['digits', 'small'], 'pack', ['--weights=' + form])
@@ -306,45 +455,130 @@ def test_build_systems(bench):
                 t.skip('pack: %s, %s' % (tool, form), 'not installed')
                 continue
             shutil.rmtree(os.path.join(bench.work, 'by-' + tool), ignore_errors=True)
-            results = [host.run(c, bench.work, env={'CFLAGS': ' '.join([host.LEVEL] + host.PLAIN)}) for c in commands]
+            results = [
+                host.run(c, bench.work, env={'CFLAGS': ' '.join([host.LEVEL] + host.PLAIN)})
+                for c in commands
+            ]
             t.ok('pack: %s, %s' % (tool, form), not any(status for status, _ in results), results)
 
 
 def test_folder(bench):
     t = bench.t
     path = lambda *parts: os.path.join(bench.work, *parts)
-    words = ['compile', bench.model['digits'], bench.model['sine'], '-o', 'net', '--depfile', 'net.d']
+    words = [
+        'compile',
+        bench.model['digits'],
+        bench.model['sine'],
+        '-o',
+        'net',
+        '--depfile',
+        'net.d',
+    ]
     status, text = bench.call(words + ['-q'])
     t.ok('-q says nothing', status == 0 and not text, text)
     with open(path('net.d')) as f:
         rule = f.read()
-    t.ok('--depfile has all models', rule.startswith('net/net.json:') and 'digits.onnx' in rule and 'sine.onnx' in rule, rule)
+    t.ok(
+        '--depfile has all models',
+        rule.startswith('net/net.json:') and 'digits.onnx' in rule and 'sine.onnx' in rule,
+        rule,
+    )
     before = {f: os.stat(path('net', 'src', f)).st_ino for f in os.listdir(path('net', 'src'))}
     status, text = bench.call(words + ['--json'])
-    t.ok('--json is the manifest of all', status == 0 and [m['name'] for m in json.loads(text)['models']] == ['digits', 'sine'], text)
-    t.ok('files that did not change stay', before == {f: os.stat(path('net', 'src', f)).st_ino for f in os.listdir(path('net', 'src'))})
+    t.ok(
+        '--json is the manifest of all',
+        status == 0 and [m['name'] for m in json.loads(text)['models']] == ['digits', 'sine'],
+        text,
+    )
+    t.ok(
+        'files that did not change stay',
+        before
+        == {f: os.stat(path('net', 'src', f)).st_ino for f in os.listdir(path('net', 'src'))},
+    )
     status, text = bench.call(['compile', bench.model['digits'], 'small.onnx', '-o', 'net', '-q'])
-    left = [f for f in os.listdir(path('net')) + os.listdir(path('net', 'src')) if f.startswith('sine')]
-    t.ok('what is of the set no more goes', status == 0 and not left and bench.there('net', 'src', 'small.inc.h'), left)
+    left = [
+        f for f in os.listdir(path('net')) + os.listdir(path('net', 'src')) if f.startswith('sine')
+    ]
+    t.ok(
+        'what is of the set no more goes',
+        status == 0 and not left and bench.there('net', 'src', 'small.inc.h'),
+        left,
+    )
     bench.call(['compile', bench.model['sine'], '-o', 'grown', '-q'])
     status, text = bench.call(['compile', bench.model['sine'], 'small.onnx', '-o', 'grown', '-q'])
     with open(path('grown', 'CMakeLists.txt')) as f:
         lists = f.read()
-    t.ok('the folder of one becomes that of two', status == 0 and not text and 'src/grown.c' in lists and not bench.there('grown', 'src', 'sine.c'), text)
+    t.ok(
+        'the folder of one becomes that of two',
+        status == 0
+        and not text
+        and 'src/grown.c' in lists
+        and not bench.there('grown', 'src', 'sine.c'),
+        text,
+    )
     for again in ('first', 'second'):
         shutil.rmtree(path('net'), ignore_errors=True)
-        status, text = bench.call(['compile', bench.model['digits'], 'small.onnx', '-o', 'net', '--cache', 'kept-files'])
-        t.ok('--cache, %s' % again, status == 0 and 'net: 2 models' in text and bench.there('net', 'src', 'net.c'), text)
-    status, text = bench.call(['compile', 'small.onnx', '--name', 'one', '--shape', 'x=1x3x12x12', 'small.onnx', '--name', 'two', '-o', 'twice', '--name', 'x'])
+        status, text = bench.call(
+            ['compile', bench.model['digits'], 'small.onnx', '-o', 'net', '--cache', 'kept-files']
+        )
+        t.ok(
+            '--cache, %s' % again,
+            status == 0 and 'net: 2 models' in text and bench.there('net', 'src', 'net.c'),
+            text,
+        )
+    status, text = bench.call(
+        [
+            'compile',
+            'small.onnx',
+            '--name',
+            'one',
+            '--shape',
+            'x=1x3x12x12',
+            'small.onnx',
+            '--name',
+            'two',
+            '-o',
+            'twice',
+            '--name',
+            'x',
+        ]
+    )
     t.ok('a name is given once', status == 64 and 'twice' in text, text)
-    status, text = bench.call(['compile', '--name', 'all', 'small.onnx', '--name', 'one', '--io=arena', 'small.onnx', '--name', 'two', '-o', 'twice'])
-    forms = [bench.manifest('twice', n)['inputs'][0]['place'] for n in ('one', 'two')] if status == 0 else []
-    t.ok('what stands behind a model is for that one', forms == ['arena', 'caller'] and bench.there('twice', 'all.json'), text)
+    status, text = bench.call(
+        [
+            'compile',
+            '--name',
+            'all',
+            'small.onnx',
+            '--name',
+            'one',
+            '--io=arena',
+            'small.onnx',
+            '--name',
+            'two',
+            '-o',
+            'twice',
+        ]
+    )
+    forms = (
+        [bench.manifest('twice', n)['inputs'][0]['place'] for n in ('one', 'two')]
+        if status == 0
+        else []
+    )
+    t.ok(
+        'what stands behind a model is for that one',
+        forms == ['arena', 'caller'] and bench.there('twice', 'all.json'),
+        text,
+    )
 
 
 def test_faults(bench):
     t = bench.t
-    unknown = lambda op: make_model([make_node(op, ['x'], ['y'], 'odd')], [make_value('x', F32, [1])], [make_value('y', F32, [1])])
+    unknown = lambda op: make_model(
+        [make_node(op, ['x'], ['y'], 'odd')],
+        [make_value('x', F32, [1])],
+        [make_value('y', F32, [1])],
+    )
     bench.write('odd.onnx', unknown('Oddity'))
     bench.write('strange.onnx', unknown('Strangeness'))
     bench.write('broken.onnx', b'\xff' * 40)
@@ -352,18 +586,57 @@ def test_faults(bench):
 
     def refused(label, words, status, *texts):
         got, text = bench.call(['compile'] + words)
-        t.ok('%s: %d' % (label, status), got == status and all(x in text for x in texts) and not bench.there('no'), 'exit %d\n%s' % (got, text))
-    refused('unsupported operators of all', ['odd.onnx', bench.model['sine'], 'strange.onnx', '-o', 'no'], 69, 'Oddity', 'Strangeness', 'odd.onnx', 'strange.onnx')
+        t.ok(
+            '%s: %d' % (label, status),
+            got == status and all(x in text for x in texts) and not bench.there('no'),
+            'exit %d\n%s' % (got, text),
+        )
+
+    refused(
+        'unsupported operators of all',
+        ['odd.onnx', bench.model['sine'], 'strange.onnx', '-o', 'no'],
+        69,
+        'Oddity',
+        'Strangeness',
+        'odd.onnx',
+        'strange.onnx',
+    )
     refused('a damaged model', [bench.model['sine'], 'broken.onnx', '-o', 'no'], 65, 'broken.onnx')
-    refused('no such model', [bench.model['sine'], 'none.onnx', 'odd.onnx', '-o', 'no'], 66, 'none.onnx', 'Oddity')
-    refused('one name twice', ['small.onnx', 'large.onnx', '--name', 'small', '-o', 'no'], 64, 'small.onnx and large.onnx are both called small')
+    refused(
+        'no such model',
+        [bench.model['sine'], 'none.onnx', 'odd.onnx', '-o', 'no'],
+        66,
+        'none.onnx',
+        'Oddity',
+    )
+    refused(
+        'one name twice',
+        ['small.onnx', 'large.onnx', '--name', 'small', '-o', 'no'],
+        64,
+        'small.onnx and large.onnx are both called small',
+    )
     refused('the name of the folder', two + ['-o', 'no/small'], 64, 'small')
-    refused('--concurrent of no model', two + ['-o', 'no', '--concurrent', 'sine,smal'], 64, 'small')
+    refused(
+        '--concurrent of no model', two + ['-o', 'no', '--concurrent', 'sine,smal'], 64, 'small'
+    )
     refused('--concurrent of one', two + ['-o', 'no', '--concurrent', 'sine'], 64, 'two models')
-    refused('--concurrent with one model', ['small.onnx', '-o', 'no', '--concurrent', 'a,b'], 64, 'one model')
+    refused(
+        '--concurrent with one model',
+        ['small.onnx', '-o', 'no', '--concurrent', 'a,b'],
+        64,
+        'one model',
+    )
     refused('no folder', two, 64, '-o DIR')
     refused('more arena than allowed', two + ['-o', 'no', '--max-arena=1K'], 1, 'arena')
-    for option in ('--region=a:64K', '--weights=blob', '--stats', '--max-ram=1M', '--max-stack=1M', '--emit=rust', '--emit=arduino'):
+    for option in (
+        '--region=a:64K',
+        '--weights=blob',
+        '--stats',
+        '--max-ram=1M',
+        '--max-stack=1M',
+        '--emit=rust',
+        '--emit=arduino',
+    ):
         refused(option, two + ['-o', 'no', option], 64, option.split('=')[0])
 
 
@@ -374,9 +647,15 @@ def test_size(bench):
         return
 
     def text_of(out, name):
-        host.run([ARM] + CORE + ['-I' + out + '/src', '-c', '%s/src/%s.c' % (out, name), '-o', out + '.o'], bench.work)
+        host.run(
+            [ARM]
+            + CORE
+            + ['-I' + out + '/src', '-c', '%s/src/%s.c' % (out, name), '-o', out + '.o'],
+            bench.work,
+        )
         status, said = host.run(['arm-none-eabi-size', out + '.o'], bench.work)
         return int(said.splitlines()[1].split()[0]) if status == 0 else 0
+
     names = ['digits', 'small', 'large']
     options = ['--target=cortex-m4', '--emit=src']
     for n in names:
@@ -385,7 +664,11 @@ def test_size(bench):
     alone = [text_of('code-' + n, n) for n in names]
     all_of_them = text_of('code', 'code')
     # More than half of the sum is the largest of them, of which the others have only a part.
-    t.ok('code of three: %d of %d bytes alone' % (all_of_them, sum(alone)), all(alone) and 0 < all_of_them <= 0.65 * sum(alone), alone)
+    t.ok(
+        'code of three: %d of %d bytes alone' % (all_of_them, sum(alone)),
+        all(alone) and 0 < all_of_them <= 0.65 * sum(alone),
+        alone,
+    )
 
 
 def main():
@@ -397,7 +680,16 @@ def main():
     t = tap.Tap()
     with host.Work() as work:
         bench = Bench(t, o, work)
-        for test in (test_exclusive, test_concurrent, test_states, test_weights, test_build_systems, test_folder, test_faults, test_size):
+        for test in (
+            test_exclusive,
+            test_concurrent,
+            test_states,
+            test_weights,
+            test_build_systems,
+            test_folder,
+            test_faults,
+            test_size,
+        ):
             test(bench)
     t.done()
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generated C where little is given: machines of the other byte order under qemu, whose answers are the host's; no C library
-and none of its headers; a caller who says where weights and arena lie, and how large the arena is.
+"""The generated C where little is given: machines of the other byte order under qemu, whose answers
+are the host's; no C library and none of its headers; a caller who says where weights and arena lie,
+and how large the arena is.
 
     portable.py --inlay INLAY --models MODELS [--nodes FOLDER] [--every N]
 
@@ -15,12 +16,16 @@ import host
 import onnx
 import tap
 
-BIG = [('s390x', 's390x-linux-gnu-gcc', 'qemu-s390x-static'), ('ppc', 'powerpc-linux-gnu-gcc', 'qemu-ppc-static')]
+BIG = [
+    ('s390x', 's390x-linux-gnu-gcc', 'qemu-s390x-static'),
+    ('ppc', 'powerpc-linux-gnu-gcc', 'qemu-ppc-static'),
+]
 PLAIN = ['-DINLAY_VL=1', '-ffp-contract=off']
 
 INIT = r'''#include <stdalign.h>
 #include "%(name)s.h"
-static alignas(%(upper)s_ARENA_ALIGN) %(upper)s_ARENA_ATTR unsigned char arena[%(upper)s_ARENA_SIZE + 1];
+static alignas(%(upper)s_ARENA_ALIGN) %(upper)s_ARENA_ATTR
+    unsigned char arena[%(upper)s_ARENA_SIZE + 1];
 int main(void)
 {
     if (%(name)s_init(arena, sizeof arena) != %(upper)s_OK)
@@ -45,7 +50,7 @@ def swapped(raw, io):
     size = {'complex64': 4, 'complex128': 8}.get(io['dtype'], len(raw) // max(1, count(io)))
     if size < 2:
         return raw
-    return b''.join(raw[i:i + size][::-1] for i in range(0, len(raw), size))
+    return b''.join(raw[i : i + size][::-1] for i in range(0, len(raw), size))
 
 
 def count(io):
@@ -61,8 +66,22 @@ class Net:
         self.inputs = [tensor for _, tensor in self.data]
         self.name, self.work, self.out = name, work, os.path.join(work, 'out')
         model = host.model_of(folder)
-        self.status, self.text = host.run([inlay, 'compile', model, '-o', self.out, '--name', name, '--target', 'portable', '--weights', 'c'] +
-                                          host.shape_flags(model, self.data))
+        self.status, self.text = host.run(
+            [
+                inlay,
+                'compile',
+                model,
+                '-o',
+                self.out,
+                '--name',
+                name,
+                '--target',
+                'portable',
+                '--weights',
+                'c',
+            ]
+            + host.shape_flags(model, self.data)
+        )
         self.man = host.manifest(self.out, name) if not self.status else None
 
     def answers(self, compiler, flags, runner, other_order):
@@ -71,10 +90,19 @@ class Net:
         os.makedirs(work, exist_ok=True)
         inputs = self.inputs
         if other_order:
-            inputs = [onnx.Tensor('', t.code, t.dims, swapped(t.raw, io)) for t, io in zip(inputs, self.man['inputs'])]
+            inputs = [
+                onnx.Tensor('', t.code, t.dims, swapped(t.raw, io))
+                for t, io in zip(inputs, self.man['inputs'])
+            ]
         host.write_main(work, [(self.name, self.man, inputs)])
-        status, text = host.run([compiler, '-std=c99', host.LEVEL, '-static'] + flags + ['-I', os.path.join(self.out, 'src'), '-o', 'program', 'main.c'] +
-                                host.sources(self.out) + ['-lm'], work)
+        status, text = host.run(
+            [compiler, '-std=c99', host.LEVEL, '-static']
+            + flags
+            + ['-I', os.path.join(self.out, 'src'), '-o', 'program', 'main.c']
+            + host.sources(self.out)
+            + ['-lm'],
+            work,
+        )
         if status:
             return None, text
         status, text = host.run(runner + ['./program'], work)
@@ -84,7 +112,14 @@ class Net:
         for i, io in enumerate(self.man['outputs']):
             with open(os.path.join(work, '%s_out%d' % (self.name, i)), 'rb') as f:
                 raw = f.read()
-            found.append(onnx.Tensor('', onnx.CODES[io['dtype']], io['dims'], swapped(raw, io) if other_order else raw))
+            found.append(
+                onnx.Tensor(
+                    '',
+                    onnx.CODES[io['dtype']],
+                    io['dims'],
+                    swapped(raw, io) if other_order else raw,
+                )
+            )
         return found, None
 
 
@@ -118,7 +153,7 @@ def judge_check(t, net):
         with open(weights) as f:
             good = f.read()
         at = good.index('(0x') + 3
-        bad = good[:at] + ('1' if good[at] == '0' else '0') + good[at + 1:]
+        bad = good[:at] + ('1' if good[at] == '0' else '0') + good[at + 1 :]
         statuses = []
         for number, content in enumerate((good, bad)):
             work = os.path.join(net.work, '%s-check%d' % (machine, number))
@@ -126,8 +161,23 @@ def judge_check(t, net):
             for name, source in (('main.c', text), ('weights.c', content)):
                 with open(os.path.join(work, name), 'w') as f:
                     f.write(source)
-            status, said = host.run([compiler, '-std=c99', host.LEVEL, '-static', '-I', os.path.join(net.out, 'src'), '-o', 'program', 'main.c', 'weights.c',
-                                     os.path.join(net.out, 'src', net.name + '.c'), '-lm'], work)
+            status, said = host.run(
+                [
+                    compiler,
+                    '-std=c99',
+                    host.LEVEL,
+                    '-static',
+                    '-I',
+                    os.path.join(net.out, 'src'),
+                    '-o',
+                    'program',
+                    'main.c',
+                    'weights.c',
+                    os.path.join(net.out, 'src', net.name + '.c'),
+                    '-lm',
+                ],
+                work,
+            )
             statuses.append(said if status else host.run([runner, './program'], work)[0])
         t.ok(label, statuses == [0, 7], statuses)
 
@@ -135,7 +185,19 @@ def judge_check(t, net):
 def judge_free(t, net):
     """-ffreestanding with the four headers that any C compiler has, and nothing of libm."""
     _, include = host.run(['gcc', '-print-file-name=include'])
-    flags = ['-std=c99', '-Os', '-ffreestanding', '-nostdinc', '-isystem', include.strip(), '-Wall', '-Wextra', '-Wcast-qual', '-Werror', '-c']
+    flags = [
+        '-std=c99',
+        '-Os',
+        '-ffreestanding',
+        '-nostdinc',
+        '-isystem',
+        include.strip(),
+        '-Wall',
+        '-Wextra',
+        '-Wcast-qual',
+        '-Werror',
+        '-c',
+    ]
     for source in host.sources(net.out):
         status, text = host.run(['gcc'] + flags + ['-o', os.path.join(net.work, 'free.o'), source])
         t.ok('%s without a C library: %s' % (net.name, os.path.basename(source)), status == 0, text)
@@ -146,12 +208,25 @@ def judge_places(t, net):
     with open(os.path.join(net.work, 'init.c'), 'w') as f:
         f.write(INIT % facts)
     section = '__attribute__((section(".slow")))'
-    flags = ['-D%s_WEIGHTS_ATTR=%s' % (facts['upper'], section), '-D%s_ARENA_ATTR=__attribute__((section(".bss.fast")))' % facts['upper']]
-    status, text = host.run(['gcc', '-std=c11', '-Wall', '-Wextra', '-Werror'] + flags + ['-I', os.path.join(net.out, 'src'), '-o', 'init', 'init.c'] +
-                            host.sources(net.out) + ['-lm'], net.work)
+    flags = [
+        '-D%s_WEIGHTS_ATTR=%s' % (facts['upper'], section),
+        '-D%s_ARENA_ATTR=__attribute__((section(".bss.fast")))' % facts['upper'],
+    ]
+    status, text = host.run(
+        ['gcc', '-std=c11', '-Wall', '-Wextra', '-Werror']
+        + flags
+        + ['-I', os.path.join(net.out, 'src'), '-o', 'init', 'init.c']
+        + host.sources(net.out)
+        + ['-lm'],
+        net.work,
+    )
     t.ok(net.name + ': sections for weights and arena', status == 0, text)
     status, text = host.run(['./init'], net.work)
-    t.ok(net.name + ': an arena is refused that is too small, missing or misaligned', status == 0, 'status %d' % status)
+    t.ok(
+        net.name + ': an arena is refused that is too small, missing or misaligned',
+        status == 0,
+        'status %d' % status,
+    )
     _, text = host.run(['objdump', '-h', 'init'], net.work)
     t.ok(net.name + ': the section exists', '.slow' in text, text)
 
@@ -168,7 +243,7 @@ def main():
         t.skip('portable', 'there is no gcc')
         t.done()
     own = [os.path.join(o.models, name) for name in ('sine', 'digits')]
-    nodes = sorted(glob.glob(os.path.join(o.nodes, '*')))[::o.every] if o.nodes else []
+    nodes = sorted(glob.glob(os.path.join(o.nodes, '*')))[:: o.every] if o.nodes else []
     with host.Work() as top:
         for number, folder in enumerate(own + nodes):
             work = os.path.join(top, 'net%d' % number)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line that says what takes long: on a terminal, after half a second, gone before a message and at the end; nowhere else, and
-not with -q.
+"""The line that says what takes long: on a terminal, after half a second, gone before a message and
+at the end; nowhere else, and not with -q.
 
     progress.py --inlay INLAY"""
 import argparse
@@ -17,7 +17,7 @@ import worst
 from onnx import make_model, make_node, make_value
 
 CLEAR = '\r\x1b[K'
-EFFORTS = (40, 150, 600)    # machines differ: one of them takes a second
+EFFORTS = (40, 150, 600)  # machines differ: one of them takes a second
 
 
 def on_terminal(command):
@@ -31,7 +31,7 @@ def on_terminal(command):
         for fd in select.select(list(waiting), [], [], 1)[0]:
             try:
                 got = os.read(fd, 4096)
-            except OSError:     # what a terminal says whose other side is closed
+            except OSError:  # what a terminal says whose other side is closed
                 got = b''
             if not got:
                 waiting.discard(fd)
@@ -65,19 +65,51 @@ def main():
         with open(model, 'wb') as f:
             f.write(worst.FORMS['crossed'](300))
         with open(quick, 'wb') as f:
-            f.write(make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', 1, ['N', 4])], [make_value('y', 1, ['N', 4])]))
+            f.write(
+                make_model(
+                    [make_node('Relu', ['x'], ['y'], 'relu')],
+                    [make_value('x', 1, ['N', 4])],
+                    [make_value('y', 1, ['N', 4])],
+                )
+            )
         for effort in EFFORTS:
-            command = [o.inlay, 'compile', model, '-o', os.path.join(work, 'out'), '--effort', str(effort), '--arena-limit', '1']
+            command = [
+                o.inlay,
+                'compile',
+                model,
+                '-o',
+                os.path.join(work, 'out'),
+                '--effort',
+                str(effort),
+                '--arena-limit',
+                '1',
+            ]
             status, out, text = on_terminal(command)
             if 'planning' in text:
                 break
-        t.ok('the stage and its seconds', status == 1 and re.search(re.escape(CLEAR) + r'planning, \d+ s ', text), text)
-        t.ok('a message stands alone, and nothing is left of the line', left(text)[0].startswith('inlay: error: the smallest arena') and left(text)[-1] == '', left(text))
+        t.ok(
+            'the stage and its seconds',
+            status == 1 and re.search(re.escape(CLEAR) + r'planning, \d+ s ', text),
+            text,
+        )
+        t.ok(
+            'a message stands alone, and nothing is left of the line',
+            left(text)[0].startswith('inlay: error: the smallest arena') and left(text)[-1] == '',
+            left(text),
+        )
         t.ok('not with -q', 'planning' not in on_terminal(command + ['-q'])[2])
         status, text = host.run(command)
-        t.ok('not where nobody looks', status == 1 and 'planning' not in text and '\x1b' not in text, text)
+        t.ok(
+            'not where nobody looks',
+            status == 1 and 'planning' not in text and '\x1b' not in text,
+            text,
+        )
         status, out, text = on_terminal([o.inlay, 'analyze', quick])
-        t.ok('what is quick has none', status == 0 and '\x1b' not in text and 'taken as 1' in text, text)
+        t.ok(
+            'what is quick has none',
+            status == 0 and '\x1b' not in text and 'taken as 1' in text,
+            text,
+        )
     return t.done()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`inlay prove`: each thing that a manifest states of a model is compared with it; one that is not so is refused, and the message says
-which.
+"""`inlay prove`: each thing that a manifest states of a model is compared with it; one that is not
+so is refused, and the message says which.
 
     refused.py --inlay INLAY --models MODELS"""
 import argparse
@@ -21,24 +21,45 @@ CONSTANT = {'access': 'read', 'weights': 0}
 
 def joined_rows():
     """A concatenation, of which two pieces are copied and one is made in place."""
-    nodes = [onnx.make_node('Relu', ['x'], ['a'], 'first'), onnx.make_node('Concat', ['x', 'a', 'x'], ['b'], 'all', axis=1),
-             onnx.make_node('Softmax', ['b'], ['y'], axis=2)]
-    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 1, 16])], [onnx.make_value('y', f32, [1, 3, 16])])
+    nodes = [
+        onnx.make_node('Relu', ['x'], ['a'], 'first'),
+        onnx.make_node('Concat', ['x', 'a', 'x'], ['b'], 'all', axis=1),
+        onnx.make_node('Softmax', ['b'], ['y'], axis=2),
+    ]
+    return onnx.make_model(
+        nodes, [onnx.make_value('x', f32, [1, 1, 16])], [onnx.make_value('y', f32, [1, 3, 16])]
+    )
 
 
 def branches():
     """Steps that jump, and steps before them."""
     shape = [1, 6, 8, 32]
-    branch = [onnx.make_graph_attr(name, [onnx.make_node(op, ['a'], [name])], [], [onnx.make_value(name, f32, shape)])
-              for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))]
-    nodes = [onnx.make_node('Abs', ['x'], ['a']), onnx.make_node('Less', ['c', 'c'], ['e']), onnx.make_node('If', ['e'], ['y'], graphs=branch)]
-    return onnx.make_model(nodes, [onnx.make_value('x', f32, shape), onnx.make_value('c', f32, [1])], [onnx.make_value('y', f32, shape)])
+    branch = [
+        onnx.make_graph_attr(
+            name, [onnx.make_node(op, ['a'], [name])], [], [onnx.make_value(name, f32, shape)]
+        )
+        for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))
+    ]
+    nodes = [
+        onnx.make_node('Abs', ['x'], ['a']),
+        onnx.make_node('Less', ['c', 'c'], ['e']),
+        onnx.make_node('If', ['e'], ['y'], graphs=branch),
+    ]
+    return onnx.make_model(
+        nodes,
+        [onnx.make_value('x', f32, shape), onnx.make_value('c', f32, [1])],
+        [onnx.make_value('y', f32, shape)],
+    )
 
 
 def one_node(op, ins, shape, outs=('y',), result=None):
     """A model of a node, of which the later inputs may be left alone."""
     values = [onnx.make_value(name, f32, shape) for name in ins]
-    return onnx.make_model([onnx.make_node(op, list(ins[:1 + (op != 'Relu')]), [outs[0]])], values, [onnx.make_value(outs[0], f32, result or shape)])
+    return onnx.make_model(
+        [onnx.make_node(op, list(ins[: 1 + (op != 'Relu')]), [outs[0]])],
+        values,
+        [onnx.make_value(outs[0], f32, result or shape)],
+    )
 
 
 def unread():
@@ -52,57 +73,119 @@ def state():
 
 
 def in_place():
-    """Pieces of a concatenation that are all made where they belong, so that no step is left of it."""
-    nodes = [onnx.make_node('Relu', ['x'], ['a']), onnx.make_node('Neg', ['x'], ['b']), onnx.make_node('Concat', ['a', 'b'], ['c'], axis=0),
-             onnx.make_node('Softmax', ['c'], ['y'], axis=1)]
-    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 16])], [onnx.make_value('y', f32, [2, 16])])
+    """Pieces of a concatenation that are all made where they belong, so that no step is left of
+    it."""
+    nodes = [
+        onnx.make_node('Relu', ['x'], ['a']),
+        onnx.make_node('Neg', ['x'], ['b']),
+        onnx.make_node('Concat', ['a', 'b'], ['c'], axis=0),
+        onnx.make_node('Softmax', ['c'], ['y'], axis=1),
+    ]
+    return onnx.make_model(
+        nodes, [onnx.make_value('x', f32, [1, 16])], [onnx.make_value('y', f32, [2, 16])]
+    )
 
 
 def wide_rows():
     """Rows of int64 and of 100 bytes in one pool."""
-    nodes = [onnx.make_node('Conv', ['x', 'w'], ['a'], pads=[1, 0, 1, 2], strides=[2, 2]), onnx.make_node('Round', ['a'], ['b']),
-             onnx.make_node('ArgMin', ['b'], ['y'], axis=0)]
+    nodes = [
+        onnx.make_node('Conv', ['x', 'w'], ['a'], pads=[1, 0, 1, 2], strides=[2, 2]),
+        onnx.make_node('Round', ['a'], ['b']),
+        onnx.make_node('ArgMin', ['b'], ['y'], axis=0),
+    ]
     weights = [onnx.make_tensor('w', f32, [5, 2, 1, 3], bytes(120))]
-    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 2, 3, 10])],
-                           [onnx.make_value('b', f32, [1, 5, 3, 5]), onnx.make_value('y', onnx.CODES['int64'], [1, 5, 3, 5])], weights)
+    return onnx.make_model(
+        nodes,
+        [onnx.make_value('x', f32, [1, 2, 3, 10])],
+        [
+            onnx.make_value('b', f32, [1, 5, 3, 5]),
+            onnx.make_value('y', onnx.CODES['int64'], [1, 5, 3, 5]),
+        ],
+        weights,
+    )
 
 
 def joined_channels():
     """The same of channels, of which the pieces are copied pixel by pixel."""
-    nodes = [onnx.make_node('Relu', ['x'], ['a'], 'first'), onnx.make_node('Concat', ['x', 'a', 'x'], ['b'], 'all', axis=1),
-             onnx.make_node('Conv', ['b', 'w'], ['y'])]
-    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 3, 6, 8])], [onnx.make_value('y', f32, [1, 2, 6, 8])],
-                           [onnx.make_tensor('w', f32, [2, 9, 1, 1], bytes(72))])
+    nodes = [
+        onnx.make_node('Relu', ['x'], ['a'], 'first'),
+        onnx.make_node('Concat', ['x', 'a', 'x'], ['b'], 'all', axis=1),
+        onnx.make_node('Conv', ['b', 'w'], ['y']),
+    ]
+    return onnx.make_model(
+        nodes,
+        [onnx.make_value('x', f32, [1, 3, 6, 8])],
+        [onnx.make_value('y', f32, [1, 2, 6, 8])],
+        [onnx.make_tensor('w', f32, [2, 9, 1, 1], bytes(72))],
+    )
 
 
 def read_beside():
     """Channels of a concatenation that are copied, for a step reads them by themselves."""
     shape = [1, 3, 6, 8]
-    nodes = [onnx.make_node('Conv', ['x', 'v'], ['a']), onnx.make_node('Conv', ['x', 'w'], ['b']),
-             onnx.make_node('Concat', ['a', 'b'], ['c'], axis=1), onnx.make_node('Conv', ['c', 'u'], ['y']),
-             onnx.make_node('Softmax', ['a'], ['d'], axis=1), onnx.make_node('Conv', ['d', 't'], ['z'])]
+    nodes = [
+        onnx.make_node('Conv', ['x', 'v'], ['a']),
+        onnx.make_node('Conv', ['x', 'w'], ['b']),
+        onnx.make_node('Concat', ['a', 'b'], ['c'], axis=1),
+        onnx.make_node('Conv', ['c', 'u'], ['y']),
+        onnx.make_node('Softmax', ['a'], ['d'], axis=1),
+        onnx.make_node('Conv', ['d', 't'], ['z']),
+    ]
     sizes = [('v', [3, 3, 1, 1]), ('w', [3, 3, 1, 1]), ('u', [2, 6, 1, 1]), ('t', [1, 3, 1, 1])]
-    weights = [onnx.make_tensor(name, f32, dims, bytes([i] * (4 * math.prod(dims)))) for i, (name, dims) in enumerate(sizes)]
-    return onnx.make_model(nodes, [onnx.make_value('x', f32, shape)],
-                           [onnx.make_value('y', f32, [1, 2] + shape[2:]), onnx.make_value('z', f32, [1, 1] + shape[2:])], weights)
+    weights = [
+        onnx.make_tensor(name, f32, dims, bytes([i] * (4 * math.prod(dims))))
+        for i, (name, dims) in enumerate(sizes)
+    ]
+    return onnx.make_model(
+        nodes,
+        [onnx.make_value('x', f32, shape)],
+        [
+            onnx.make_value('y', f32, [1, 2] + shape[2:]),
+            onnx.make_value('z', f32, [1, 1] + shape[2:]),
+        ],
+        weights,
+    )
 
 
 def stream_behind():
     """A stream behind steps that jump."""
     shape = [1, 2, 16, 16]
-    branch = [onnx.make_graph_attr(name, [onnx.make_node(op, ['x'], [name])], [], [onnx.make_value(name, f32, shape)])
-              for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))]
-    nodes = [onnx.make_node('Less', ['c', 'c'], ['e']), onnx.make_node('If', ['e'], ['a'], graphs=branch),
-             onnx.make_node('Conv', ['a', 'w'], ['b'], pads=[1, 1, 1, 1]), onnx.make_node('Conv', ['b', 'v'], ['y'], pads=[1, 1, 1, 1])]
-    weights = [onnx.make_tensor('w', f32, [8, 2, 3, 3], bytes(576)), onnx.make_tensor('v', f32, [1, 8, 3, 3], bytes(288))]
-    return onnx.make_model(nodes, [onnx.make_value('x', f32, shape), onnx.make_value('c', f32, [1])], [onnx.make_value('y', f32, [1, 1, 16, 16])], weights)
+    branch = [
+        onnx.make_graph_attr(
+            name, [onnx.make_node(op, ['x'], [name])], [], [onnx.make_value(name, f32, shape)]
+        )
+        for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))
+    ]
+    nodes = [
+        onnx.make_node('Less', ['c', 'c'], ['e']),
+        onnx.make_node('If', ['e'], ['a'], graphs=branch),
+        onnx.make_node('Conv', ['a', 'w'], ['b'], pads=[1, 1, 1, 1]),
+        onnx.make_node('Conv', ['b', 'v'], ['y'], pads=[1, 1, 1, 1]),
+    ]
+    weights = [
+        onnx.make_tensor('w', f32, [8, 2, 3, 3], bytes(576)),
+        onnx.make_tensor('v', f32, [1, 8, 3, 3], bytes(288)),
+    ]
+    return onnx.make_model(
+        nodes,
+        [onnx.make_value('x', f32, shape), onnx.make_value('c', f32, [1])],
+        [onnx.make_value('y', f32, [1, 1, 16, 16])],
+        weights,
+    )
 
 
 def sums():
     """A result that all rows are added to."""
-    nodes = [onnx.make_node('Conv', ['x', 'w'], ['a'], pads=[1, 1, 1, 1]), onnx.make_node('GlobalAveragePool', ['a'], ['y'])]
-    return onnx.make_model(nodes, [onnx.make_value('x', f32, [1, 1, 8, 8])], [onnx.make_value('y', f32, [1, 2, 1, 1])],
-                           [onnx.make_tensor('w', f32, [2, 1, 3, 3], bytes(72))])
+    nodes = [
+        onnx.make_node('Conv', ['x', 'w'], ['a'], pads=[1, 1, 1, 1]),
+        onnx.make_node('GlobalAveragePool', ['a'], ['y']),
+    ]
+    return onnx.make_model(
+        nodes,
+        [onnx.make_value('x', f32, [1, 1, 8, 8])],
+        [onnx.make_value('y', f32, [1, 2, 1, 1])],
+        [onnx.make_tensor('w', f32, [2, 1, 3, 3], bytes(72))],
+    )
 
 
 def no_bytes():
@@ -153,8 +236,12 @@ def larger_scratch(man):
 
 def halved(man):
     """Slots counted in half as many bytes: they lie where they did."""
-    return {'tensors.%d.slots' % i: {'unit': t['slots']['unit'] // 2, 'rows': [2 * r for r in t['slots']['rows']]}
-            for i, t in enumerate(man['tensors']) if 'slots' in t}
+    return {
+        'tensors.%d.slots'
+        % i: {'unit': t['slots']['unit'] // 2, 'rows': [2 * r for r in t['slots']['rows']]}
+        for i, t in enumerate(man['tensors'])
+        if 'slots' in t
+    }
 
 
 def tall():
@@ -167,7 +254,8 @@ def twice(man, place):
     return {'tensors': man['tensors'] + [man['tensors'][place]]}
 
 
-# A step of digits is steps.N; its tensors are 0: result of the first step, 1: the model's input, 7: input of the last but one.
+# A step of digits is steps.N; its tensors are 0: result of the first step, 1: the model's input, 7:
+# input of the last but one.
 DIGITS = [
     ({'steps.0.operands.4': CONSTANT}, 'operand 4: is left out in the model'),
     ({'steps.0.operands.2': None}, 'operand 2: is left out in the manifest'),
@@ -175,18 +263,33 @@ DIGITS = [
     (lambda m: {'steps.0.operands.2': m['steps'][0]['operands'][1]}, 'operand 2: is a constant'),
     ({'steps.1.operands.0.access': 'update'}, 'kind of access is '),
     ({'steps.1.operands.1.rule': 'all'}, 'kind of rule is '),
-    ({'steps.0.operands.1.rule.stride': 2}, 'operand 1: stride is 2 in the manifest, 1 in the model'),
+    (
+        {'steps.0.operands.1.rule.stride': 2},
+        'operand 1: stride is 2 in the manifest, 1 in the model',
+    ),
     ({'steps.0.operands.1.rule.pad': 0}, 'operand 1: pad is 0 in the manifest, 1 in the model'),
-    ({'steps.0.operands.1.rule.extent': 2}, 'operand 1: extent is 2 in the manifest, 3 in the model'),
-    ({'steps.0.operands.1.pixels.stride': 2}, 'stride of pixels is 2 in the manifest, 1 in the model'),
+    (
+        {'steps.0.operands.1.rule.extent': 2},
+        'operand 1: extent is 2 in the manifest, 3 in the model',
+    ),
+    (
+        {'steps.0.operands.1.pixels.stride': 2},
+        'stride of pixels is 2 in the manifest, 1 in the model',
+    ),
     ({'steps.0.operands.1.pixels.pad': 0}, 'pad of pixels is 0 in the manifest, 1 in the model'),
-    ({'steps.0.operands.1.pixels.extent': 4}, 'extent of pixels is 4 in the manifest, 3 in the model'),
+    (
+        {'steps.0.operands.1.pixels.extent': 4},
+        'extent of pixels is 4 in the manifest, 3 in the model',
+    ),
     ({'steps.0.operands.1.pixels.tile': 6}, 'tile of pixels is 6 in the manifest, 7 in the model'),
     ({'steps.0.operands.0.at': 16}, 'at is 16 in the manifest, 0 in the model'),
     ({'steps.0.operands.0.rows': 27}, 'rows is 27 in the manifest, 28 in the model'),
     ({'steps.0.operands.0.row': 912}, 'row is 912 in the manifest, 896 in the model'),
     ({'steps.0.operands.0.pixel': 4}, 'pixel is 4 in the manifest, 8 in the model'),
-    ({'steps.0.operands.0.part': 4, 'steps.0.operands.0.pitch': 4}, 'part is 4 in the manifest, 0 in the model'),
+    (
+        {'steps.0.operands.0.part': 4, 'steps.0.operands.0.pitch': 4},
+        'part is 4 in the manifest, 0 in the model',
+    ),
     ({'steps.0.operands.0.pitch': 8}, 'pitch is 8 in the manifest, 0 in the model'),
     ({'tensors.1.slot': 1}, 'slot is 1 in the manifest, 0 in the model'),
     ({'tensors.1.offset': 16}, 'offset is 16 in the manifest, 0 in the model'),
@@ -197,7 +300,10 @@ DIGITS = [
     ({'tensors.7.storage': 'input'}, 'lies in the arena, not the input'),
     ({'tensors.9.storage': 'arena'}, 'lies in the output, not the arena'),
     ({'steps.2.operands.1.tensor': 0}, "names another step's tensor"),
-    (lambda m: dict(twice(m, 0), **{'steps.1.operands.1.tensor': 10}), 'names a tensor that other steps know by another place'),
+    (
+        lambda m: dict(twice(m, 0), **{'steps.1.operands.1.tensor': 10}),
+        'names a tensor that other steps know by another place',
+    ),
     ({'steps.0.units': 27}, 'units is 27 in the manifest, 28 in the model'),
     ({'steps.0.operands.4': GONE}, 'operands is 4 in the manifest, 5 in the model'),
     ({'steps.0.kernel': 'x'}, 'runs x in the manifest, conv_f32 in the model'),
@@ -210,7 +316,10 @@ DIGITS = [
     ({'steps.0.operands.0.ring': 3}, 'is a ring and has slots'),
     ({'steps.0.operands.1.ring': 4}, 'is a ring outside of the arena'),
     ({'schedule': []}, 'the schedule runs no steps'),
-    ({'steps.7.strip': 1, 'steps.7.columns': [0, 1]}, 'is made by a kernel that cannot make some columns'),
+    (
+        {'steps.7.strip': 1, 'steps.7.columns': [0, 1]},
+        'is made by a kernel that cannot make some columns',
+    ),
     ({'schedule.0.steps': 10}, 'schedule[0] names steps that do not exist'),
     ({'arena.counters.bytes': 12}, 'schedule[0] has no room for its row counters'),
     ({'arena.counters.offset': 6209}, 'schedule[0] has no room for its row counters'),
@@ -230,12 +339,24 @@ PIECES = [
     ({'steps.2.piece': 1}, 'copies a piece that another step has copied'),
     ({'steps.2.piece': 4}, 'copies a piece of what has no such piece'),
     ({'steps.2.piece': GONE}, 'is done as a whole and in pieces'),
-    ({'steps.2': GONE, 'schedule': [{'first': 0, 'steps': 3}]}, 'step 1 before the plan (concat, node "all") '),
-    ({'steps.0.operands.0.at': 32}, '(relu_f32, node "first"), operand 0: at is 32 in the manifest, 64 in the model'),
+    (
+        {'steps.2': GONE, 'schedule': [{'first': 0, 'steps': 3}]},
+        'step 1 before the plan (concat, node "all") ',
+    ),
+    (
+        {'steps.0.operands.0.at': 32},
+        '(relu_f32, node "first"), operand 0: at is 32 in the manifest, 64 in the model',
+    ),
 ]
 JUMPS = [
-    (lambda m: {'steps.1': m['steps'][2], 'steps.2': m['steps'][1]}, 'is moved, though steps of the model jump'),
-    (lambda m: {'schedule': [dict(m['schedule'][0], steps=9)]}, 'schedule[0] is a stream where steps of the model jump'),
+    (
+        lambda m: {'steps.1': m['steps'][2], 'steps.2': m['steps'][1]},
+        'is moved, though steps of the model jump',
+    ),
+    (
+        lambda m: {'schedule': [dict(m['schedule'][0], steps=9)]},
+        'schedule[0] is a stream where steps of the model jump',
+    ),
     ({'arena.run_state.bytes': 12}, 'has no place for the state of a run that takes rows'),
     ({'arena.run_state': GONE}, 'has no place for the state of a run that takes rows'),
     ({'inputs.0.place': 'caller'}, 'input 0 comes row by row'),
@@ -244,17 +365,32 @@ JUMPS = [
 ]
 THREADS = [
     ({'arena.threads': GONE}, 'a step is split that no threads can share'),
-    (lambda m: {'steps.%d.split' % next(i for i, s in enumerate(m['steps']) if s['units'] < 2): True},
-     'a step is split that no threads can share'),
+    (
+        lambda m: {
+            'steps.%d.split' % next(i for i, s in enumerate(m['steps']) if s['units'] < 2): True
+        },
+        'a step is split that no threads can share',
+    ),
 ]
 CHANNELS = [({'steps.2.operands.0.part': 2}, 'part is 2 in the manifest, 3 in the model')]
-SUMS = [(lambda m, access=access: {'steps.%d.operands.0.access' % of_update(m): access}, 'kind of access is ') for access in ('write', 'scratch')]
+SUMS = [
+    (
+        lambda m, access=access: {'steps.%d.operands.0.access' % of_update(m): access},
+        'kind of access is ',
+    )
+    for access in ('write', 'scratch')
+]
 BESIDE = [(not_copied, 'is part of another tensor, which this step cannot follow')]
-BEHIND = [(lambda m: {'schedule.1.first': 1}, 'schedule[1] is a stream where steps of the model jump')]
+BEHIND = [
+    (lambda m: {'schedule.1.first': 1}, 'schedule[1] is a stream where steps of the model jump')
+]
 STRIPS = [
     (in_first_strip, 'does what another step has done'),
     (without_last, 'is done for some columns twice, or not at all'),
-    (lambda m: {'steps.%d.columns.1' % second(m): m['steps'][second(m)]['columns'][1] + 1}, ' in the manifest, '),
+    (
+        lambda m: {'steps.%d.columns.1' % second(m): m['steps'][second(m)]['columns'][1] + 1},
+        ' in the manifest, ',
+    ),
     (lambda m: {'steps.%d.columns.1' % last_of(m, 'strip'): 1000}, 'has no such columns'),
     (larger_scratch, 'extent is '),
 ]
@@ -268,12 +404,32 @@ REGIONS = [
     ({'inputs.1.region': 0, 'inputs.1.offset': 64}, 'input 1 does not lie at 64'),
 ]
 STATE = [
-    (lambda m: {'outputs.0.offset': m['outputs'][0]['offset'] + 16}, "output 0 is a state and does not lie at its input's place"),
+    (
+        lambda m: {'outputs.0.offset': m['outputs'][0]['offset'] + 16},
+        "output 0 is a state and does not lie at its input's place",
+    )
 ]
 WIDE_ROWS = [(halved, 'has rows that are not aligned')]
 IN_PLACE = [({'steps.1': GONE}, ' is not done')]
-TALL = [({'schedule': [{'first': 0, 'steps': 1, 'prologue': 0, 'period': 1, 'repeats': 65536, 'epilogue': 0, 'list': [0]}],
-          'arena.counters': {'offset': 0, 'bytes': 2}}, 'step 0 has more rows than its counter counts')]
+TALL = [
+    (
+        {
+            'schedule': [
+                {
+                    'first': 0,
+                    'steps': 1,
+                    'prologue': 0,
+                    'period': 1,
+                    'repeats': 65536,
+                    'epilogue': 0,
+                    'list': [0],
+                }
+            ],
+            'arena.counters': {'offset': 0, 'bytes': 2},
+        },
+        'step 0 has more rows than its counter counts',
+    )
+]
 
 
 def edit(manifest, path, value):
@@ -328,7 +484,9 @@ def no_schedule(t, o, model):
     with host.Work() as work:
         status, text = host.run([o.inlay, 'compile', model, '-o', work, '--name', 'm'])
         if not status:
-            status, text = prove(o, work, changed(host.manifest(work, 'm'), {'schedule': []}), model)
+            status, text = prove(
+                o, work, changed(host.manifest(work, 'm'), {'schedule': []}), model
+            )
         t.ok('no steps: is proved without a schedule', status == 0, text)
 
 
@@ -343,15 +501,28 @@ def main():
     refuse_all(t, o, digits, 'digits in the arena', ['--io=arena'], IN_ARENA)
     refuse_all(t, o, digits, 'digits by threads', ['--threads=2', '--plan=order'], THREADS)
     with host.Work() as work:
-        for make, flags, table in ((joined_rows, [], PIECES), (branches, ['--io=x=rows'], JUMPS), (unread, ['--io=arena'], UNREAD),
-                                   (state, ['--state=y=h'], STATE), (in_place, [], IN_PLACE), (wide_rows, [], WIDE_ROWS),
-                                   (tall, [], TALL), (joined_channels, [], CHANNELS), (read_beside, [], BESIDE), (sums, [], SUMS), (stream_behind, [], BEHIND),
-                                   (unread, ['--io=arena', '--region=a:64', '--region=b:1K'], REGIONS), (no_bytes, [], NO_BYTES),
-                                   (strips, smallest, STRIPS)):
+        for make, flags, table in (
+            (joined_rows, [], PIECES),
+            (branches, ['--io=x=rows'], JUMPS),
+            (unread, ['--io=arena'], UNREAD),
+            (state, ['--state=y=h'], STATE),
+            (in_place, [], IN_PLACE),
+            (wide_rows, [], WIDE_ROWS),
+            (tall, [], TALL),
+            (joined_channels, [], CHANNELS),
+            (read_beside, [], BESIDE),
+            (sums, [], SUMS),
+            (stream_behind, [], BEHIND),
+            (unread, ['--io=arena', '--region=a:64', '--region=b:1K'], REGIONS),
+            (no_bytes, [], NO_BYTES),
+            (strips, smallest, STRIPS),
+        ):
             model = os.path.join(work, make.__name__ + '.onnx')
             with open(model, 'wb') as f:
                 f.write(make())
-            refuse_all(t, o, model, make.__name__, [flags(o, model)] if callable(flags) else flags, table)
+            refuse_all(
+                t, o, model, make.__name__, [flags(o, model)] if callable(flags) else flags, table
+            )
         no_schedule(t, o, os.path.join(work, 'no_bytes.onnx'))
     t.done()
 

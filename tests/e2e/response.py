@@ -34,7 +34,11 @@ def words(b, digits):
     b.same('all words', ['@all'], ['analyze', digits, '--json'])
     b.put('inner', '--effort 0 --json')
     b.put('outer', '"%s" @inner' % digits)
-    b.same('a file names another', ['analyze', '@outer'], ['analyze', digits, '--effort', '0', '--json'])
+    b.same(
+        'a file names another',
+        ['analyze', '@outer'],
+        ['analyze', digits, '--effort', '0', '--json'],
+    )
     b.put('empty', ' \n ')
     b.same('no word', ['ops', '@empty'], ['ops'])
     for command in 'help', 'version', 'passes', 'explain':
@@ -65,7 +69,12 @@ def refusals(b, digits):
     b.refused('words behind -- are operands', ['analyze', '--', '@odd'], 65, '@odd')
     b.refused('a list is no file of words', ['analyze', '@list.json'], 66, '@list.json')
     b.put('wrong', '--efort 0')
-    b.refused('an option of a file is checked like any', ['analyze', digits, '@wrong'], 64, 'did you mean --effort')
+    b.refused(
+        'an option of a file is checked like any',
+        ['analyze', digits, '@wrong'],
+        64,
+        'did you mean --effort',
+    )
 
 
 def main():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manifests and the report of `check` are as schemas/*.schema.json say: of the models under several options, and of the corpus.
+"""Manifests and the report of `check` are as schemas/*.schema.json say: of the models under several
+options, and of the corpus.
 
     schemas.py --inlay INLAY --models MODELS --schemas FOLDER [--corpus CORPUS]"""
 import argparse
@@ -15,17 +16,32 @@ try:
 except ImportError:
     jsonschema = None
 
-OPTIONS = [[], ['--io=arena'], ['--io=rows'], ['--optimize=speed'], ['--region=a:64K', '--region=b:64K'], ['--target=cortex-m4'], ['--hash-model'], ['--advice']]
+OPTIONS = [
+    [],
+    ['--io=arena'],
+    ['--io=rows'],
+    ['--optimize=speed'],
+    ['--region=a:64K', '--region=b:64K'],
+    ['--target=cortex-m4'],
+    ['--hash-model'],
+    ['--advice'],
+]
 
 
 def models(folder, only=None):
     for path, _, files in sorted(os.walk(folder)):
-        yield from (os.path.join(path, f) for f in sorted(files) if f.endswith('.onnx') and (not only or f == only))
+        yield from (
+            os.path.join(path, f)
+            for f in sorted(files)
+            if f.endswith('.onnx') and (not only or f == only)
+        )
 
 
 def printed(inlay, words):
     """What a command prints as JSON; None where it does not end with 0 or 1."""
-    p = subprocess.run([inlay] + words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    p = subprocess.run(
+        [inlay] + words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
+    )
     return json.loads(p.stdout) if p.returncode in (0, 1) and p.stdout else None
 
 
@@ -48,7 +64,9 @@ def main():
         judge[name] = jsonschema.Draft7Validator(schema)
 
     def holds(label, kind, document):
-        faults = ['%s: %s' % (list(e.path), e.message[:200]) for e in judge[kind].iter_errors(document)]
+        faults = [
+            '%s: %s' % (list(e.path), e.message[:200]) for e in judge[kind].iter_errors(document)
+        ]
         t.ok(label, not faults, '\n'.join(faults[:5]))
 
     for model in models(o.models):
@@ -58,13 +76,39 @@ def main():
                 holds(' '.join([os.path.basename(model)] + options), 'manifest', document)
         for form in ('auto', 'blob'):
             with host.Work() as work:
-                host.run([o.inlay, 'compile', model, '-o', work, '--name', 'm', '--emit=all', '--weights=' + form])
-                holds('%s: the file, %s' % (os.path.basename(model), form), 'manifest', host.manifest(work, 'm'))
+                host.run(
+                    [
+                        o.inlay,
+                        'compile',
+                        model,
+                        '-o',
+                        work,
+                        '--name',
+                        'm',
+                        '--emit=all',
+                        '--weights=' + form,
+                    ]
+                )
+                holds(
+                    '%s: the file, %s' % (os.path.basename(model), form),
+                    'manifest',
+                    host.manifest(work, 'm'),
+                )
         for words in (['--max-arena=1K'], [os.path.join(o.models, 'none.onnx'), '--max-ram=1G']):
-            holds('check %s' % ' '.join(words[-1:]), 'check', printed(o.inlay, ['check', model, '--json'] + words))
+            holds(
+                'check %s' % ' '.join(words[-1:]),
+                'check',
+                printed(o.inlay, ['check', model, '--json'] + words),
+            )
     with host.Work() as work:
-        several = [word for i, model in enumerate(models(o.models)) for word in (model, '--name', 'm%d' % i)]
-        host.run([o.inlay, 'compile', '-o', work, '--name', 'all', '--concurrent', 'm0,m1'] + several)
+        several = [
+            word
+            for i, model in enumerate(models(o.models))
+            for word in (model, '--name', 'm%d' % i)
+        ]
+        host.run(
+            [o.inlay, 'compile', '-o', work, '--name', 'all', '--concurrent', 'm0,m1'] + several
+        )
         holds('several models: the file of all', 'group', host.manifest(work, 'all'))
         holds('several models: the file of one', 'manifest', host.manifest(work, 'm0'))
     bad = {'schema_version': 1, 'name': '0'}

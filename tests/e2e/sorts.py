@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output does not depend on what a C library's qsort() does with elements that compare equal: each model is compiled twice, once with a
-qsort() that turns those round, and all files have the same bytes.
+"""Output does not depend on what a C library's qsort() does with elements that compare equal: each
+model is compiled twice, once with a qsort() that turns those round, and all files have the same
+bytes.
 
     sorts.py --inlay INLAY [--options WORDS].. FOLDER..
 
-All models below the folders but those of more than 20 MB; folders that are not there are skipped. The other qsort() is loaded before the system's (LD_PRELOAD):
-where that cannot be, as with sanitizers, all is skipped."""
+All models below the folders but those of more than 20 MB; folders that are not there are skipped.
+The other qsort() is loaded before the system's (LD_PRELOAD): where that cannot be, as with
+sanitizers, all is skipped."""
 import argparse
 import glob
 import os
@@ -21,11 +23,14 @@ SOURCE = r'''
 
 typedef int Compare(const void *, const void *);
 
-static void merge(const char *from, char *to, size_t middle, size_t n, size_t size, Compare *compare)
+static void merge(const char *from, char *to, size_t middle, size_t n, size_t size,
+                  Compare *compare)
 {
     size_t left = 0, right = middle;
     for (size_t k = 0; k < n; k++) {
-        int first = left < middle && (right >= n || compare(from + left * size, from + right * size) <= 0);
+        int first = left < middle;
+        if (first && right < n)
+            first = compare(from + left * size, from + right * size) <= 0;
         memcpy(to + k * size, from + (first ? left++ : right++) * size, size);
     }
 }
@@ -51,7 +56,8 @@ void qsort(void *base, size_t n, size_t size, Compare *compare)
     free(to);
 }
 '''
-# Ends with 0 where the other qsort() is in use: the system's may turn them round, too, which does no harm.
+# Ends with 0 where the other qsort() is in use: the system's may turn them round, too, which does
+# no harm.
 PROOF = r'''
 #include <stdlib.h>
 
@@ -101,7 +107,9 @@ def compiled(inlay, model, options, folder, env=None):
 
 def check(t, inlay, model, options, other, work):
     usual, status, said = compiled(inlay, model, options, os.path.join(work, 'usual', 'out'))
-    turned, turned_status, _ = compiled(inlay, model, options, os.path.join(work, 'turned', 'out'), other)
+    turned, turned_status, _ = compiled(
+        inlay, model, options, os.path.join(work, 'turned', 'out'), other
+    )
     differ = [name for name in sorted({*usual, *turned}) if usual.get(name) != turned.get(name)]
     if status != turned_status:
         return ['%s: status %d and %d: %s' % (model, status, turned_status, said[-300:])]
@@ -119,7 +127,12 @@ def main():
         library = build(work, 'turned.so', SOURCE, '-shared', '-fPIC')
         proof = build(work, 'proof', PROOF)
         other = {'LD_PRELOAD': library or ''}
-        if not library or not proof or host.run([proof], env=other)[0] or host.run([o.inlay, '--version'], env=other)[0]:
+        if (
+            not library
+            or not proof
+            or host.run([proof], env=other)[0]
+            or host.run([o.inlay, '--version'], env=other)[0]
+        ):
             t.skip('sorts', 'no qsort() can be loaded before the system\'s')
             return t.done()
         models = [m for folder in o.folders for m in models_below(folder)]

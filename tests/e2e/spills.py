@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inner loops of float32 tiles keep their sums in registers: spills.py --runtime DIR [--cc CC] [--print]
+"""The inner loops of float32 tiles keep their sums in registers: spills.py --runtime DIR [--cc CC]
+[--print]
 
-Compiles the tiles for each width of vectors of x86-64, disassembles them, and fails where a loop without loops inside that
-multiplies and adds moves a vector to or from the stack, where one of an elementwise kernel takes numbers one by one instead of a
-vector, and where the compiler sees a write beyond an object. Skipped (77) without objdump or on another machine.
+Compiles the tiles for each width of vectors of x86-64, disassembles them, and fails where a loop
+without loops inside that multiplies and adds moves a vector to or from the stack, where one of an
+elementwise kernel takes numbers one by one instead of a vector, and where the compiler sees a write
+beyond an object. Skipped (77) without objdump or on another machine.
 """
 import argparse
 import os
@@ -32,8 +34,8 @@ SINGLE = re.compile(r'v?(add|sub|mul)ss')
 VECTOR = re.compile(r'v|\w+ps$|mova|movu')
 INSTRUCTION = re.compile(r'\s*([0-9a-f]+):\t(\S+)\s*(.*)')
 FUNCTION = re.compile(r'[0-9a-f]+ <(.*)>:')
-LEAST_SUMS = 8      # a tile of fewer is short of work, not of registers
-MOST_SINGLES = 4    # a loop over what is left behind the last vector
+LEAST_SUMS = 8  # a tile of fewer is short of work, not of registers
+MOST_SINGLES = 4  # a loop over what is left behind the last vector
 
 
 def functions(text):
@@ -57,7 +59,7 @@ def loops(body):
             continue
         begin = place[int(target.group(), 16)]
         if begin <= i and not any(n.startswith(('j', 'call')) for _, n, _ in body[begin:i]):
-            yield body[begin:i + 1]
+            yield body[begin : i + 1]
 
 
 def spilled(loop, framed):
@@ -71,27 +73,51 @@ def check(opt, width, folder):
     source, made = os.path.join(folder, 'tiles.c'), os.path.join(folder, width + '.o')
     with open(source, 'w') as f:
         f.write(SOURCE)
-    subprocess.run(shlex.split(opt.cc) + ['-std=c99', '-O3', '-Werror=stringop-overflow', '-I', opt.runtime, *FLAGS[width], '-c', source, '-o', made], check=True)
-    text = subprocess.run(['objdump', '-d', '--no-show-raw-insn', made], check=True, capture_output=True, text=True).stdout
+    subprocess.run(
+        shlex.split(opt.cc)
+        + [
+            '-std=c99',
+            '-O3',
+            '-Werror=stringop-overflow',
+            '-I',
+            opt.runtime,
+            *FLAGS[width],
+            '-c',
+            source,
+            '-o',
+            made,
+        ],
+        check=True,
+    )
+    text = subprocess.run(
+        ['objdump', '-d', '--no-show-raw-insn', made], check=True, capture_output=True, text=True
+    ).stdout
     seen, faults = 0, []
     for name, body in functions(text).items():
         framed = any(one[1] == 'mov' and one[2] == '%rsp,%rbp' for one in body)
         for loop in loops(body):
             singles = sum(bool(SINGLE.fullmatch(one[1])) for one in loop)
             if singles > MOST_SINGLES and EACH.match(name):
-                faults.append('%s: %s: %x: %d numbers one by one' % (width, name, loop[0][0], singles))
+                faults.append(
+                    '%s: %s: %x: %d numbers one by one' % (width, name, loop[0][0], singles)
+                )
             sums = sum(bool(SUM.fullmatch(one[1])) for one in loop)
             if sums < LEAST_SUMS:
                 continue
             seen += 1
             if opt.print:
-                print('%s %s %x: %d instructions, %d sums' % (width, name, loop[0][0], len(loop), sums))
+                print(
+                    '%s %s %x: %d instructions, %d sums'
+                    % (width, name, loop[0][0], len(loop), sums)
+                )
             faults += ['%s: %s: %x: %s %s' % (width, name, *one) for one in spilled(loop, framed)]
     return seen, faults
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument('--runtime', required=True)
     p.add_argument('--cc', default='cc')
     p.add_argument('--print', action='store_true')

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks of images whose sums, products and concatenations take any earlier values of the same size: results that go to
-the place of what they are made of, where others still read it. Every plan is checked when it is made: none may be unsound.
+"""Random networks of images whose sums, products and concatenations take any earlier values of the
+same size: results that go to the place of what they are made of, where others still read it. Every
+plan is checked when it is made: none may be unsound.
 
     sums.py --inlay INLAY [--nets N] [--first SEED]"""
 import argparse
@@ -24,9 +25,18 @@ class Net:
     def __init__(self, seed):
         self.random, self.nodes, self.weights = random.Random(seed), [], []
         self.images = self.random.choice([1, 1, 2])
-        self.values = [('x', self.random.choice([2, 4, 8, 16]), self.random.randint(4, 14), self.random.randint(1, 12))]
+        self.values = [
+            (
+                'x',
+                self.random.choice([2, 4, 8, 16]),
+                self.random.randint(4, 14),
+                self.random.randint(1, 12),
+            )
+        ]
         for _ in range(self.random.randint(3, 14)):
-            self.grow(self.random.choice(self.values[-4:] if self.random.random() < 0.8 else self.values))
+            self.grow(
+                self.random.choice(self.values[-4:] if self.random.random() < 0.8 else self.values)
+            )
 
     def constant(self, *dims):
         count = 1
@@ -43,18 +53,39 @@ class Net:
         self.values.append((name,) + size)
 
     def grow(self, value):
-        kinds, often = [self.conv, self.depthwise, self.sum, self.activation, self.pool, self.join, self.softmax], [7, 2, 6, 3, 1, 1, 1]
+        kinds, often = [
+            self.conv,
+            self.depthwise,
+            self.sum,
+            self.activation,
+            self.pool,
+            self.join,
+            self.softmax,
+        ], [7, 2, 6, 3, 1, 1, 1]
         self.random.choices(kinds, often)[0](*value)
 
     def conv(self, name, channels, rows, columns):
         kernel, stride = self.random.choice([1, 3, 5]), self.random.choice([1, 1, 1, 2])
         made, pad = self.random.choice([channels, channels, 8]), kernel // 2
         size = [(n + 2 * pad - kernel) // stride + 1 for n in (rows, columns)]
-        self.node('Conv', [name, self.constant(made, channels, kernel, kernel), self.constant(made)], (made, *size),
-                  kernel_shape=[kernel, kernel], pads=[pad] * 4, strides=[stride, stride])
+        self.node(
+            'Conv',
+            [name, self.constant(made, channels, kernel, kernel), self.constant(made)],
+            (made, *size),
+            kernel_shape=[kernel, kernel],
+            pads=[pad] * 4,
+            strides=[stride, stride],
+        )
 
     def depthwise(self, name, channels, rows, columns):
-        self.node('Conv', [name, self.constant(channels, 1, 3, 3)], (channels, rows, columns), kernel_shape=[3, 3], pads=[1] * 4, group=channels)
+        self.node(
+            'Conv',
+            [name, self.constant(channels, 1, 3, 3)],
+            (channels, rows, columns),
+            kernel_shape=[3, 3],
+            pads=[1] * 4,
+            group=channels,
+        )
 
     def sum(self, name, *size):
         other = self.random.choice([value[0] for value in self.values if value[1:] == size])
@@ -74,9 +105,19 @@ class Net:
         self.node('Softmax', [name], size, axis=1)
 
     def model(self):
-        results = dict.fromkeys([self.values[-1][0]] + ([self.random.choice(self.values[1:])[0]] if self.random.random() < 0.3 else []))
-        outputs = [onnx.put(1, name) + onnx.put(2, onnx.put(1, onnx.put(1, F))) for name in results]      # of any shape
-        return onnx.make_model(self.nodes, [onnx.make_value('x', F, [self.images, *self.values[0][1:]])], outputs, self.weights)
+        results = dict.fromkeys(
+            [self.values[-1][0]]
+            + ([self.random.choice(self.values[1:])[0]] if self.random.random() < 0.3 else [])
+        )
+        outputs = [
+            onnx.put(1, name) + onnx.put(2, onnx.put(1, onnx.put(1, F))) for name in results
+        ]  # of any shape
+        return onnx.make_model(
+            self.nodes,
+            [onnx.make_value('x', F, [self.images, *self.values[0][1:]])],
+            outputs,
+            self.weights,
+        )
 
 
 def main():
@@ -96,7 +137,11 @@ def main():
                 status, text = host.run([o.inlay, 'analyze', path] + form)
                 if status not in (0, 69):
                     wrong.append('seed %d: status %d: %s' % (seed, status, text[-400:]))
-            t.ok('%d networks %s' % (o.nets, ' '.join(form) or 'as they come'), not wrong, '\n'.join(wrong[:5]))
+            t.ok(
+                '%d networks %s' % (o.nets, ' '.join(form) or 'as they come'),
+                not wrong,
+                '\n'.join(wrong[:5]),
+            )
     t.done()
 
 

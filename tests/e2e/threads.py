@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs on threads: the examples of docs/THREADS.md drive models whose large steps are shared. The bytes are those of one thread,
-and ThreadSanitizer sees no two threads at one byte; vectors are in the programs of plain pthreads.
+"""Runs on threads: the examples of docs/THREADS.md drive models whose large steps are shared. The
+bytes are those of one thread, and ThreadSanitizer sees no two threads at one byte; vectors are in
+the programs of plain pthreads.
 
-    threads.py --inlay INLAY [--cc CC] [--most N] [FOLDER]      FOLDER: the corpus; N: models of it"""
+    threads.py --inlay INLAY [--cc CC] [--most N] [FOLDER]      FOLDER: the corpus; N: models of
+    it"""
 import argparse
 import os
 import re
@@ -14,8 +16,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(HERE, '..', '..', 'docs', 'THREADS.md')
 MODELS = os.path.join(HERE, '..', '..', 'models')
 # Convolutions with and without scratch, depthwise ones, a pool, transposed ones, attention.
-CORPUS = ['cnn/mlperf-tiny-resnet8', 'audio/mlperf-tiny-kws', 'imaging/super-resolution-10', 'detector/ultraface-rfb-320',
-          'transformer/vit-tracker', 'quant-qdq/mlperf-tiny-resnet8-qdq']
+CORPUS = [
+    'cnn/mlperf-tiny-resnet8',
+    'audio/mlperf-tiny-kws',
+    'imaging/super-resolution-10',
+    'detector/ultraface-rfb-320',
+    'transformer/vit-tracker',
+    'quant-qdq/mlperf-tiny-resnet8-qdq',
+]
 
 MAIN = r'''#include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +35,8 @@ static unsigned char memory[%(upper)s_ARENA_SIZE + 64];
 int main(void)
 {
     void *arena = memory + (64 - (size_t)memory %% 64);
-    static __attribute__((aligned(64))) unsigned char value[%(inputs)d], one[%(outputs)d], many[%(outputs)d];
+    static __attribute__((aligned(64))) unsigned char value[%(inputs)d];
+    static __attribute__((aligned(64))) unsigned char one[%(outputs)d], many[%(outputs)d];
     %(name)s_inputs in;
     %(name)s_outputs out;
     size_t i;
@@ -50,8 +59,15 @@ int main(void)
     return 0;
 }
 '''
-WAYS = {'pthreads': ('static Pool pool;\n', 'if (start_pool(&pool, 3)) return 89;', 'in_pool, &pool', ['-pthread']),
-        'OpenMP': ('', '', 'in_team, NULL', ['-fopenmp'])}
+WAYS = {
+    'pthreads': (
+        'static Pool pool;\n',
+        'if (start_pool(&pool, 3)) return 89;',
+        'in_pool, &pool',
+        ['-pthread'],
+    ),
+    'OpenMP': ('', '', 'in_team, NULL', ['-fopenmp']),
+}
 
 
 def example(page, title):
@@ -76,16 +92,33 @@ def load(man):
 
 def main_of(man, name, text, way):
     static, start, parallel, _ = WAYS[way]
-    return MAIN % dict(name=name, upper=name.upper(), example=text + static, start=start, parallel=parallel, load=load(man),
-                       to_one=places(man, 'one')[0], to_many=places(man, 'many')[0], outputs=places(man, 'one')[1],
-                       inputs=max(v['bytes'] for v in man['inputs']))
+    return MAIN % dict(
+        name=name,
+        upper=name.upper(),
+        example=text + static,
+        start=start,
+        parallel=parallel,
+        load=load(man),
+        to_one=places(man, 'one')[0],
+        to_many=places(man, 'many')[0],
+        outputs=places(man, 'one')[1],
+        inputs=max(v['bytes'] for v in man['inputs']),
+    )
 
 
 def shared(args, model, page, way, sanitize):
     """'' where all is well, what is wrong, or None where the compiler has no such way."""
     with host.Work() as work:
         out = os.path.join(work, 'm')
-        flags = ['--name', 'm', '--no-hash', '--weights=c', '--optimize=speed', '--threads=4:1000', '-q']
+        flags = [
+            '--name',
+            'm',
+            '--no-hash',
+            '--weights=c',
+            '--optimize=speed',
+            '--threads=4:1000',
+            '-q',
+        ]
         status, text = host.run([args.inlay, 'compile', model, '-o', out] + flags)
         if status:
             return 'compile: ' + text
@@ -97,7 +130,21 @@ def shared(args, model, page, way, sanitize):
             return 'prove: ' + text
         with open(os.path.join(work, 'main.c'), 'w') as f:
             f.write(main_of(man, 'm', example(page, way), way))
-        command = [args.cc, '-std=gnu99', host.LEVEL, '-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-I', os.path.join(out, 'src')] + sanitize + WAYS[way][3]
+        command = (
+            [
+                args.cc,
+                '-std=gnu99',
+                host.LEVEL,
+                '-Wall',
+                '-Wextra',
+                '-Werror',
+                '-Wno-unused-function',
+                '-I',
+                os.path.join(out, 'src'),
+            ]
+            + sanitize
+            + WAYS[way][3]
+        )
         command += [os.path.join(work, 'main.c')] + host.sources(out)
         if sanitize or way != 'pthreads':
             command += host.PLAIN
@@ -112,8 +159,13 @@ def links(args, flags):
     with host.Work() as work:
         with open(os.path.join(work, 'a.c'), 'w') as f:
             f.write('int main(void) { return 0; }\n')
-        return host.run([args.cc] + flags + [os.path.join(work, 'a.c'), '-o', os.path.join(work, 'a')])[0] == 0 and \
-            host.run([os.path.join(work, 'a')])[0] == 0
+        return (
+            host.run(
+                [args.cc] + flags + [os.path.join(work, 'a.c'), '-o', os.path.join(work, 'a')]
+            )[0]
+            == 0
+            and host.run([os.path.join(work, 'a')])[0] == 0
+        )
 
 
 def models_of(folder, most):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/TUTORIALS.md does what it says: each line behind `$` is run by the shell, and prints the lines below it.
+"""docs/TUTORIALS.md does what it says: each line behind `$` is run by the shell, and prints the
+lines below it.
 
     tutorials.py --inlay INLAY --models MODELS --page PAGE"""
 import argparse
@@ -37,7 +38,12 @@ def joined(page):
 
 def pattern(lines):
     """A line of dots is any number of lines, dots within one are any text; blanks may be more."""
-    parts = [r'(?:.*\n)*?' if line == '...' else re.sub(r'(\\ )+', r' +', re.escape(line)).replace(r'\.\.\.', '.*') + r'\n' for line in lines]
+    parts = [
+        r'(?:.*\n)*?'
+        if line == '...'
+        else re.sub(r'(\\ )+', r' +', re.escape(line)).replace(r'\.\.\.', '.*') + r'\n'
+        for line in lines
+    ]
     return re.compile(''.join(parts))
 
 
@@ -58,7 +64,11 @@ def main():
                 continue
             status, text = host.run(['/bin/sh', '-c', command], work, env=path)
             refused = any('error' in line for line in lines)
-            t.ok(name, (status == 1 if refused else status == 0) and pattern(lines).fullmatch(text), 'status %d\n%s' % (status, text))
+            t.ok(
+                name,
+                (status == 1 if refused else status == 0) and pattern(lines).fullmatch(text),
+                'status %d\n%s' % (status, text),
+            )
     t.done()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--weights=blob: NAME_weights_open() takes its own blob and others of the same layout, and nothing else; `inlay weights pack`
-makes one for code in the field, or says what prevents it.
+"""--weights=blob: NAME_weights_open() takes its own blob and others of the same layout, and nothing
+else; `inlay weights pack` makes one for code in the field, or says what prevents it.
 
     weights_blob.py --inlay INLAY"""
 import argparse
@@ -17,7 +17,8 @@ from onnx import make_model, make_node, make_tensor, make_value
 
 OK, ARG, ALIGN, WEIGHTS = 0, 1, 2, 7
 INPUTS, RESULTS = 40, 72
-# Reads m.blob and other.blob; prints a code for each question, then a sum over what was tried in loops: tried, taken.
+# Reads m.blob and other.blob; prints a code for each question, then a sum over what was tried in
+# loops: tried, taken.
 MAIN = '''#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,13 +126,25 @@ def floats(n, seed):
 
 
 def model(seed, rows=INPUTS, low=-2.0, places=(3, 1, 2), operator='MatMul'):
-    """A product, bounds of a Clip (numbers of the code) and a Gather (its places are a constant of the code)."""
+    """A product, bounds of a Clip (numbers of the code) and a Gather (its places are a constant of
+    the code)."""
     w = make_tensor('w', 1, [rows, RESULTS], floats(rows * RESULTS, seed))
     p = make_tensor('p', 7, [len(places)], struct.pack('<%dq' % len(places), *places))
-    nodes = [make_node(operator, ['x', 'w'], ['z'], 'product'), make_node('Clip', ['z', 'low', 'high'], ['c'], 'clip'),
-             make_node('Gather', ['c', 'p'], ['y'], 'choice', axis=1)]
-    bounds = [make_tensor('low', 1, [], struct.pack('<f', low)), make_tensor('high', 1, [], struct.pack('<f', 2.0))]
-    return make_model(nodes, [make_value('x', 1, [1, rows])], [make_value('y', 1, [1, len(places)])], [w, p] + bounds)
+    nodes = [
+        make_node(operator, ['x', 'w'], ['z'], 'product'),
+        make_node('Clip', ['z', 'low', 'high'], ['c'], 'clip'),
+        make_node('Gather', ['c', 'p'], ['y'], 'choice', axis=1),
+    ]
+    bounds = [
+        make_tensor('low', 1, [], struct.pack('<f', low)),
+        make_tensor('high', 1, [], struct.pack('<f', 2.0)),
+    ]
+    return make_model(
+        nodes,
+        [make_value('x', 1, [1, rows])],
+        [make_value('y', 1, [1, len(places)])],
+        [w, p] + bounds,
+    )
 
 
 class Folder:
@@ -140,7 +153,10 @@ class Folder:
         self.out = os.path.join(work, name)
         with open(self.path, 'wb') as f:
             f.write(source)
-        self.status, self.text = host.run([inlay, 'compile', self.path, '-o', self.out, '--weights=blob', '-n', 'm'] + list(options))
+        self.status, self.text = host.run(
+            [inlay, 'compile', self.path, '-o', self.out, '--weights=blob', '-n', 'm']
+            + list(options)
+        )
 
     def blob(self):
         with open(os.path.join(self.out, 'm.blob'), 'rb') as f:
@@ -154,8 +170,23 @@ def opened(t, work, folder, other, compiler, flags, step, label):
             f.write(blob)
     with open(os.path.join(work, 'main.c'), 'w') as f:
         f.write(MAIN)
-    status, text = host.run([compiler] + host.STRICT + list(flags) + ['-O2', '-DSTEP=%d' % step, '-I', os.path.join(folder.out, 'src'), '-o', 'program', 'main.c'] +
-                            host.sources(folder.out) + ['-lm'], work)
+    status, text = host.run(
+        [compiler]
+        + host.STRICT
+        + list(flags)
+        + [
+            '-O2',
+            '-DSTEP=%d' % step,
+            '-I',
+            os.path.join(folder.out, 'src'),
+            '-o',
+            'program',
+            'main.c',
+        ]
+        + host.sources(folder.out)
+        + ['-lm'],
+        work,
+    )
     if not t.ok(label + ': compiles without a warning', status == 0, text):
         return None
     status, text = host.run(['./program'], work)
@@ -169,21 +200,46 @@ def check_open(t, o, work, compiler, flags, step, label):
     if not t.ok(label + ': --weights=blob', a.status == b.status == 0, a.text + b.text):
         return
     answers = opened(t, work, a, b.blob(), compiler, flags, step, label)
-    fresh = opened(t, work, b, a.blob(), compiler, flags, 10 ** 6, label + ', the other')
+    fresh = opened(t, work, b, a.blob(), compiler, flags, 10**6, label + ', the other')
     if not answers or not fresh:
         return
     said = {words[0]: [int(w) for w in words[1:]] for words in answers if words[0] != 'run'}
     runs = [words[1:] for words in answers if words[0] == 'run']
-    t.ok(label + ': the file is as long as the header says; weights begin where the file does', said['size'] == said['place'] == [0], said)
-    t.ok(label + ': NULL, misaligned, longer memory', (said['null'], said['nowhere'], said['odd'], said['longer']) == ([ARG], [ARG], [ALIGN], [OK]), said)
-    t.ok(label + ': other weights give what code compiled with them gives', runs[1] == [w[1:] for w in fresh if w[0] == 'run'][0] and runs[0] != runs[1] and
-         runs[0][0] == '0', runs)
+    t.ok(
+        label + ': the file is as long as the header says; weights begin where the file does',
+        said['size'] == said['place'] == [0],
+        said,
+    )
+    t.ok(
+        label + ': NULL, misaligned, longer memory',
+        (said['null'], said['nowhere'], said['odd'], said['longer'])
+        == ([ARG], [ARG], [ALIGN], [OK]),
+        said,
+    )
+    t.ok(
+        label + ': other weights give what code compiled with them gives',
+        runs[1] == [w[1:] for w in fresh if w[0] == 'run'][0]
+        and runs[0] != runs[1]
+        and runs[0][0] == '0',
+        runs,
+    )
     at, n = blobs.begin(a.blob()), len(a.blob())
     t.ok(label + ': cut off at each byte', said['cut'] == [n, 0], said)
     t.ok(label + ': each bit of head, table and sums flipped', said['head'] == [8 * at, 0], said)
-    t.ok(label + ': bytes of the weights changed three ways', said['values'] == [3 * len(range(at, n, step)), 0], said)
-    t.ok(label + ': erased memory, noise, a head without weights', said['noise'] == [4, 0] and said['again'] == [0], said)
-    t.ok(label + ': sums are where docs/UPDATES.md says', blobs.sealed(a.blob(), blobs.weights(a.blob())[:-blobs.SEAL]) == a.blob())
+    t.ok(
+        label + ': bytes of the weights changed three ways',
+        said['values'] == [3 * len(range(at, n, step)), 0],
+        said,
+    )
+    t.ok(
+        label + ': erased memory, noise, a head without weights',
+        said['noise'] == [4, 0] and said['again'] == [0],
+        said,
+    )
+    t.ok(
+        label + ': sums are where docs/UPDATES.md says',
+        blobs.sealed(a.blob(), blobs.weights(a.blob())[: -blobs.SEAL]) == a.blob(),
+    )
 
 
 def check_pack(t, o, work):
@@ -194,23 +250,42 @@ def check_pack(t, o, work):
         path = os.path.join(work, name + '.onnx')
         with open(path, 'wb') as f:
             f.write(source)
-        return host.run([o.inlay, 'weights', 'pack', path, '--for', field, '-o', packed] + list(extra))
+        return host.run(
+            [o.inlay, 'weights', 'pack', path, '--for', field, '-o', packed] + list(extra)
+        )
 
     status, text = pack('same', model(1))
     with open(packed, 'rb') as f:
-        t.ok('pack: the same model gives the same blob', status == 0 and f.read() == code.blob(), text)
+        t.ok(
+            'pack: the same model gives the same blob',
+            status == 0 and f.read() == code.blob(),
+            text,
+        )
     fresh = Folder(o.inlay, work, 'fresh', model(9), ['--optimize=speed'])
     status, text = pack('values', model(9))
     with open(packed, 'rb') as f:
-        t.ok('pack: other values give the blob of a fresh compile', status == 0 and f.read() == fresh.blob(), text)
+        t.ok(
+            'pack: other values give the blob of a fresh compile',
+            status == 0 and f.read() == fresh.blob(),
+            text,
+        )
     os.remove(packed)
     for name, source, words in (
-            ('a shape', model(1, rows=48), ['product', '40', '48']),
-            ('a number of the code', model(1, low=-1.5), ['-2.0f', '-1.5f']),
-            ('a constant of the code', model(1, places=(3, 1, 0)), ['choice', 'indices', 'constant of the code']),
-            ('fewer results', model(1, places=(3, 1)), ['choice'])):
+        ('a shape', model(1, rows=48), ['product', '40', '48']),
+        ('a number of the code', model(1, low=-1.5), ['-2.0f', '-1.5f']),
+        (
+            'a constant of the code',
+            model(1, places=(3, 1, 0)),
+            ['choice', 'indices', 'constant of the code'],
+        ),
+        ('fewer results', model(1, places=(3, 1)), ['choice']),
+    ):
         status, text = pack('other', source)
-        t.ok('pack: refuses %s, and names it' % name, status == 78 and all(w in text for w in words) and not os.path.exists(packed), text)
+        t.ok(
+            'pack: refuses %s, and names it' % name,
+            status == 78 and all(w in text for w in words) and not os.path.exists(packed),
+            text,
+        )
     check_files(t, o, work, code, fresh, field)
 
 
@@ -220,12 +295,30 @@ def check_files(t, o, work, code, fresh, field):
     t.ok('verify: a good one', host.run(weights + ['verify', paths[0], '--for', field])[0] == 0)
     man = host.manifest(code.out, 'm')
     places = {(c['node'], c.get('role')): c for c in man['constants']}
-    t.ok('the manifest says what is in the blob and what in the code', places['product', 'second factor' if ('product', 'second factor') in places else 'weights']['place'] ==
-         'blob' and places['choice', 'indices']['place'] == 'code', man['constants'])
+    t.ok(
+        'the manifest says what is in the blob and what in the code',
+        places['product', 'second factor' if ('product', 'second factor') in places else 'weights'][
+            'place'
+        ]
+        == 'blob'
+        and places['choice', 'indices']['place'] == 'code',
+        man['constants'],
+    )
     status, text = host.run(weights + ['info', paths[0], '--for', field])
-    t.ok('info: lists constants of both', status == 0 and man['weights']['layout'] in text and 'product' in text and 'indices' in text, text)
+    t.ok(
+        'info: lists constants of both',
+        status == 0
+        and man['weights']['layout'] in text
+        and 'product' in text
+        and 'indices' in text,
+        text,
+    )
     status, text = host.run(weights + ['diff'] + paths + ['--for', field])
-    t.ok('diff: names what changed alone', status == 0 and 'product' in text and 'choice' not in text, text)
+    t.ok(
+        'diff: names what changed alone',
+        status == 0 and 'product' in text and 'choice' not in text,
+        text,
+    )
     status, text = host.run(weights + ['diff', paths[0], paths[0], '--for', field])
     t.ok('diff: no difference', status == 0 and text == 'no difference\n', text)
     to = os.path.join(work, 'extracted')
@@ -236,7 +329,12 @@ def check_files(t, o, work, code, fresh, field):
     one = man['constants'][number]
     status, text = host.run(weights + ['extract', paths[1], str(number), '--for', field, '-o', to])
     with open(to, 'rb') as f:
-        t.ok('extract: one constant', status == 0 and f.read() == blobs.weights(fresh.blob())[one['at']:one['at'] + one['bytes']], text)
+        t.ok(
+            'extract: one constant',
+            status == 0
+            and f.read() == blobs.weights(fresh.blob())[one['at'] : one['at'] + one['bytes']],
+            text,
+        )
     check_damage(t, o, work, code.blob())
 
 
@@ -245,7 +343,9 @@ def check_damage(t, o, work, blob):
     path, at = os.path.join(work, 'damaged.blob'), blobs.begin(blob)
     found, tried = 0, 0
     of = random.Random(5)
-    damages = [(i, 1 << of.randrange(8)) for i in list(range(0, at)) + of.sample(range(at, len(blob)), 60)]
+    damages = [
+        (i, 1 << of.randrange(8)) for i in list(range(0, at)) + of.sample(range(at, len(blob)), 60)
+    ]
     for place, bits in damages + [(k, 0) for k in of.sample(range(len(blob)), 40)]:
         bad = bytearray(blob)
         bad[place] ^= bits
@@ -262,20 +362,74 @@ def check_others(t, o, work):
     path = os.path.join(work, 'a.onnx')
     status, text = host.run([o.inlay, 'compile', path, '-o', plain, '-n', 'm'])
     man = host.manifest(plain, 'm')
-    t.ok('other forms: no blob, no constants apart, nothing more in the manifest', status == 0 and not os.path.exists(plain + '/src/inlay_blob.h') and
-         not os.path.exists(plain + '/src/m_constants.h') and 'constants' not in man and 'options' not in man['weights'], text)
-    status, text = host.run([o.inlay, 'weights', 'pack', path, '--for', plain + '/m.json', '-o', work + '/no.blob'])
+    t.ok(
+        'other forms: no blob, no constants apart, nothing more in the manifest',
+        status == 0
+        and not os.path.exists(plain + '/src/inlay_blob.h')
+        and not os.path.exists(plain + '/src/m_constants.h')
+        and 'constants' not in man
+        and 'options' not in man['weights'],
+        text,
+    )
+    status, text = host.run(
+        [o.inlay, 'weights', 'pack', path, '--for', plain + '/m.json', '-o', work + '/no.blob']
+    )
     t.ok('pack: code of another form has no blob', status == 65 and '--weights=blob' in text, text)
-    none = Folder(o.inlay, work, 'none', make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', 1, [4])], [make_value('y', 1, [4])]))
+    none = Folder(
+        o.inlay,
+        work,
+        'none',
+        make_model(
+            [make_node('Relu', ['x'], ['y'], 'relu')],
+            [make_value('x', 1, [4])],
+            [make_value('y', 1, [4])],
+        ),
+    )
     with open(none.out + '/src/m.h') as f:
-        t.ok('a model without weights has no blob', none.status == 0 and 'weights_open' not in f.read() and not os.path.exists(none.out + '/m.blob'), none.text)
-    pick = make_model([make_node('Gather', ['x', 'i'], ['y'], 'pick', axis=1)], [make_value('x', 1, [1, 8])], [make_value('y', 1, [1, 3])],
-                      [make_tensor('i', 7, [3], struct.pack('<3q', 5, 0, 7))])
+        t.ok(
+            'a model without weights has no blob',
+            none.status == 0
+            and 'weights_open' not in f.read()
+            and not os.path.exists(none.out + '/m.blob'),
+            none.text,
+        )
+    pick = make_model(
+        [make_node('Gather', ['x', 'i'], ['y'], 'pick', axis=1)],
+        [make_value('x', 1, [1, 8])],
+        [make_value('y', 1, [1, 3])],
+        [make_tensor('i', 7, [3], struct.pack('<3q', 5, 0, 7))],
+    )
     code = Folder(o.inlay, work, 'code', pick)
-    status, text = (code.status, code.text) if code.status else host.run(['cc', '-std=c99', '-o', 'code-example', code.out + '/examples/main.c', '-I' + code.out + '/src'] + host.sources(code.out) + ['-lm'], work)
+    status, text = (
+        (code.status, code.text)
+        if code.status
+        else host.run(
+            [
+                'cc',
+                '-std=c99',
+                '-o',
+                'code-example',
+                code.out + '/examples/main.c',
+                '-I' + code.out + '/src',
+            ]
+            + host.sources(code.out)
+            + ['-lm'],
+            work,
+        )
+    )
     status, text = (status, text) if status else host.run([os.path.join(work, 'code-example')])
-    t.ok('a model whose constants all stay in the code has no blob, and is right', status == 0 and 'right' in text and not os.path.exists(code.out + '/m.blob'), text)
-    for words in (['weights', 'pack', path], ['weights', 'verify'], ['weights', 'wring', path], ['weights', 'extract', path], ['weights', 'diff', path, path]):
+    t.ok(
+        'a model whose constants all stay in the code has no blob, and is right',
+        status == 0 and 'right' in text and not os.path.exists(code.out + '/m.blob'),
+        text,
+    )
+    for words in (
+        ['weights', 'pack', path],
+        ['weights', 'verify'],
+        ['weights', 'wring', path],
+        ['weights', 'extract', path],
+        ['weights', 'diff', path, path],
+    ):
         status, text = host.run([o.inlay] + words)
         t.ok('usage: ' + ' '.join(words[1:2]), status == 64, text)
     status, text = host.run([o.inlay, 'weights', 'verify', path])
@@ -287,7 +441,11 @@ def main():
     p.add_argument('--inlay', required=True)
     o = p.parse_args()
     t = tap.Tap()
-    for compiler, flags, step in (('gcc', [], 1), ('gcc', ['-DINLAY_CRC_SMALL'], 7), ('clang', [], 7)):
+    for compiler, flags, step in (
+        ('gcc', [], 1),
+        ('gcc', ['-DINLAY_CRC_SMALL'], 7),
+        ('clang', [], 7),
+    ):
         label = ' '.join([compiler] + flags)
         if not shutil.which(compiler):
             t.skip(label, 'not installed')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blobs of weights from elsewhere: NAME_weights_check() and a run refuse what is not the model's own, in every form;
-what is of the same layout with other values is taken.
+"""Blobs of weights from elsewhere: NAME_weights_check() and a run refuse what is not the model's
+own, in every form; what is of the same layout with other values is taken.
 
     weights_check.py --inlay INLAY"""
 import argparse
@@ -16,7 +16,8 @@ from onnx import make_model, make_node, make_tensor, make_value
 
 OK, ARG, ALIGN, WEIGHTS = 0, 1, 2, 7
 SEAL = 32
-# Reads commands "check N" or "run N" with blob N; prints what the call returns, and of a run the result.
+# Reads commands "check N" or "run N" with blob N; prints what the call returns, and of a run the
+# result.
 MAIN = '''#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,12 +62,23 @@ int main(void)
 
 
 def model(factor, rows=4):
-    w = make_tensor('w', 1, [rows, 4], struct.pack('<%df' % (4 * rows), *(factor * (i + 1) for i in range(4 * rows))))
-    return make_model([make_node('MatMul', ['x', 'w'], ['y'], 'product')], [make_value('x', 1, [1, rows])], [make_value('y', 1, [1, 4])], [w])
+    w = make_tensor(
+        'w',
+        1,
+        [rows, 4],
+        struct.pack('<%df' % (4 * rows), *(factor * (i + 1) for i in range(4 * rows))),
+    )
+    return make_model(
+        [make_node('MatMul', ['x', 'w'], ['y'], 'product')],
+        [make_value('x', 1, [1, rows])],
+        [make_value('y', 1, [1, 4])],
+        [w],
+    )
 
 
 class Program:
     """The model compiled and linked, and the content of its blob."""
+
     def __init__(self, o, work, label, source, form, compiler='gcc', flags=()):
         self.work = os.path.join(work, label)
         os.makedirs(self.work)
@@ -88,8 +100,15 @@ class Program:
             return f.read()
 
     def link(self, compiler='gcc', flags=()):
-        status, text = host.run([compiler] + host.STRICT + list(flags) + [host.LEVEL, '-I', os.path.join(self.out, 'src'), '-o', 'program', 'main.c'] +
-                                host.sources(self.out) + ['-lm'], self.work)
+        status, text = host.run(
+            [compiler]
+            + host.STRICT
+            + list(flags)
+            + [host.LEVEL, '-I', os.path.join(self.out, 'src'), '-o', 'program', 'main.c']
+            + host.sources(self.out)
+            + ['-lm'],
+            self.work,
+        )
         self.error = text if status else ''
 
     def ask(self, questions):
@@ -103,7 +122,11 @@ class Program:
         with open(os.path.join(self.work, 'questions'), 'w') as f:
             f.writelines(lines)
         status, text = host.run(['sh', '-c', './program < questions'], self.work)
-        answers = [(int(s.split()[0]), s.split()[1] if ' ' in s else None) for s in text.splitlines()] if not status else []
+        answers = (
+            [(int(s.split()[0]), s.split()[1] if ' ' in s else None) for s in text.splitlines()]
+            if not status
+            else []
+        )
         return answers or [(status, text)] * len(questions)
 
 
@@ -124,23 +147,66 @@ def binary(t, o, work, compiler, flags, label):
         return
     blob, n = p.blob, len(p.blob)
     man = host.manifest(p.out, 'm')
-    t.ok(label + ': the file is as long as the header and the manifest say', man['weights']['size'] == n)
-    t.ok(label + ': magic, layout, length and CRC are where they are documented',
-         blob[-32:-24] == b'INLAYW\0\1' and struct.unpack('<QQ', blob[-24:-8]) == (int(man['weights']['layout'], 16), n - SEAL) and blob == resealed(blob))
-    good = p.ask([('check', blob), ('check', blob + b'\0' * 100), ('run', blob), ('check', None), ('run', None), ('odd', blob),
-                  ('check', other.blob), ('run', other.blob)])
-    t.ok(label + ': its own blob, longer memory, and other values of the same layout are taken', [good[i][0] for i in (0, 1, 2, 6, 7)] == [OK] * 5, good)
-    t.ok(label + ': other values give another answer', good[2][1] == '90' and good[7][1] == '180', good)
-    t.ok(label + ': NULL and misaligned ones have their codes', [good[i][0] for i in (3, 4, 5)] == [ARG, ARG, ALIGN], good)
+    t.ok(
+        label + ': the file is as long as the header and the manifest say',
+        man['weights']['size'] == n,
+    )
+    t.ok(
+        label + ': magic, layout, length and CRC are where they are documented',
+        blob[-32:-24] == b'INLAYW\0\1'
+        and struct.unpack('<QQ', blob[-24:-8]) == (int(man['weights']['layout'], 16), n - SEAL)
+        and blob == resealed(blob),
+    )
+    good = p.ask(
+        [
+            ('check', blob),
+            ('check', blob + b'\0' * 100),
+            ('run', blob),
+            ('check', None),
+            ('run', None),
+            ('odd', blob),
+            ('check', other.blob),
+            ('run', other.blob),
+        ]
+    )
+    t.ok(
+        label + ': its own blob, longer memory, and other values of the same layout are taken',
+        [good[i][0] for i in (0, 1, 2, 6, 7)] == [OK] * 5,
+        good,
+    )
+    t.ok(
+        label + ': other values give another answer',
+        good[2][1] == '90' and good[7][1] == '180',
+        good,
+    )
+    t.ok(
+        label + ': NULL and misaligned ones have their codes',
+        [good[i][0] for i in (3, 4, 5)] == [ARG, ARG, ALIGN],
+        good,
+    )
     cut = p.ask([('check', blob[:k]) for k in range(n)])
     t.ok(label + ': cut off at every byte', all(c == WEIGHTS for c, _ in cut), cut)
     bits = p.ask([('check', flipped(blob, i)) for i in range(8 * n)])
-    t.ok(label + ': every bit flipped', all(c == WEIGHTS for c, _ in bits), [i for i, (c, _) in enumerate(bits) if c != WEIGHTS][:9])
+    t.ok(
+        label + ': every bit flipped',
+        all(c == WEIGHTS for c, _ in bits),
+        [i for i, (c, _) in enumerate(bits) if c != WEIGHTS][:9],
+    )
     seal = p.ask([('run', flipped(blob, i)) for i in range(8 * (n - SEAL), 8 * (n - 8))])
-    t.ok(label + ': a run refuses another magic, layout or length', all(c == WEIGHTS for c, _ in seal), seal)
+    t.ok(
+        label + ': a run refuses another magic, layout or length',
+        all(c == WEIGHTS for c, _ in seal),
+        seal,
+    )
     strange = Program(o, work, 'strange-' + label, model(1, 8), 'bin', compiler, flags).blob
-    foreign = p.ask([(v, b) for v in ('check', 'run') for b in (strange, b'\0' * n, b'\xff' * n, os.urandom(n))])
-    t.ok(label + ': blobs of other models, erased memory and noise', all(c == WEIGHTS for c, _ in foreign), foreign)
+    foreign = p.ask(
+        [(v, b) for v in ('check', 'run') for b in (strange, b'\0' * n, b'\xff' * n, os.urandom(n))]
+    )
+    t.ok(
+        label + ': blobs of other models, erased memory and noise',
+        all(c == WEIGHTS for c, _ in foreign),
+        foreign,
+    )
 
 
 def linked(t, o, work, form):
@@ -149,24 +215,43 @@ def linked(t, o, work, form):
         return
     t.ok(form + ': those linked into the program are whole', p.ask([('check', None)])[0][0] == OK)
     with open(os.path.join(p.out, 'README.md')) as f:
-        t.ok(form + ': the folder says what the form is for', ('`.incbin`' in f.read()) == (form == 'incbin'))
+        t.ok(
+            form + ': the folder says what the form is for',
+            ('`.incbin`' in f.read()) == (form == 'incbin'),
+        )
     if form != 'incbin':
         return
     with open(os.path.join(p.out, 'src', 'm_weights.bin'), 'wb') as f:
         f.write(flipped(p.blob, 77))
     p.link()
-    t.ok('incbin: a damaged file that was linked is found', not p.error and p.ask([('check', None)])[0][0] == WEIGHTS, p.error)
+    t.ok(
+        'incbin: a damaged file that was linked is found',
+        not p.error and p.ask([('check', None)])[0][0] == WEIGHTS,
+        p.error,
+    )
 
 
 def without(t, o, work):
     """A model without weights has nothing to check."""
     path, out = os.path.join(work, 'none.onnx'), os.path.join(work, 'none')
     with open(path, 'wb') as f:
-        f.write(make_model([make_node('Relu', ['x'], ['y'], 'relu')], [make_value('x', 1, [4])], [make_value('y', 1, [4])]))
+        f.write(
+            make_model(
+                [make_node('Relu', ['x'], ['y'], 'relu')],
+                [make_value('x', 1, [4])],
+                [make_value('y', 1, [4])],
+            )
+        )
     status, text = host.run([o.inlay, 'compile', path, '-o', out])
     with open(os.path.join(out, 'src', 'none.h')) as f:
         header = f.read()
-    t.ok('a model without weights has no check', status == 0 and 'weights_check' not in header and not os.path.exists(out + '/src/inlay_weights.h'), text)
+    t.ok(
+        'a model without weights has no check',
+        status == 0
+        and 'weights_check' not in header
+        and not os.path.exists(out + '/src/inlay_weights.h'),
+        text,
+    )
 
 
 def main():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--stream: run for run, a model that is given only the new steps of a signal answers as the whole model does to the window of the last
-ones, from the run on that it states; compiled and in `inlay run`. Endless: as the model without padding along time does to a longer
-window. What depends on where a window begins is refused by its reason.
+"""--stream: run for run, a model that is given only the new steps of a signal answers as the whole
+model does to the window of the last ones, from the run on that it states; compiled and in `inlay
+run`. Endless: as the model without padding along time does to a longer window. What depends on
+where a window begins is refused by its reason.
 
     windows.py --inlay INLAY"""
 import argparse
@@ -49,15 +50,18 @@ int main(int argc, char **argv)
 
 # --- models, built in front of a signal of `steps` steps ---
 
+
 class Net:
-    """Nodes one behind the other; `dims` is the shape of what the last one makes, `axis` that of time."""
+    """Nodes one behind the other; `dims` is the shape of what the last one makes, `axis` that of
+    time."""
+
     def __init__(self, seed, dims, axis):
         self.r = random.Random(seed)
         self.first, self.first_axis = list(dims), axis
         self.dims, self.axis, self.last = list(dims), axis, 'x'
         self.nodes, self.weights, self.made = [], [], 0
-        self.sizes = []         # of time, behind each node
-        self.stride = 1         # of the signal, between two steps of the last node
+        self.sizes = []  # of time, behind each node
+        self.stride = 1  # of the signal, between two steps of the last node
 
     def name(self, what):
         self.made += 1
@@ -67,14 +71,23 @@ class Net:
         count = 1
         for n in dims:
             count *= n
-        top = scale or (3.0 / max(1, count // dims[0])) ** .5
+        top = scale or (3.0 / max(1, count // dims[0])) ** 0.5
         name = self.name('w')
-        self.weights.append(make_tensor(name, F32, dims, struct.pack('<%df' % count, *(self.r.uniform(-top, top) for _ in range(count)))))
+        self.weights.append(
+            make_tensor(
+                name,
+                F32,
+                dims,
+                struct.pack('<%df' % count, *(self.r.uniform(-top, top) for _ in range(count))),
+            )
+        )
         return name
 
     def longs(self, *values):
         name = self.name('i')
-        self.weights.append(make_tensor(name, I64, [len(values)], struct.pack('<%dq' % len(values), *values)))
+        self.weights.append(
+            make_tensor(name, I64, [len(values)], struct.pack('<%dq' % len(values), *values))
+        )
         return name
 
     def put(self, op, ins, dims, **attrs):
@@ -91,16 +104,31 @@ class Net:
         """Over time; over the other spatial axis with a window of 1, 'same' with 3."""
         spatial = len(self.dims) - 2
         at = self.axis - 2
-        kernel, strides, dilations, before, after = [1] * spatial, [1] * spatial, [1] * spatial, [0] * spatial, [0] * spatial
+        kernel, strides, dilations, before, after = (
+            [1] * spatial,
+            [1] * spatial,
+            [1] * spatial,
+            [0] * spatial,
+            [0] * spatial,
+        )
         for i in range(spatial):
             kernel[i] = k if i == at else other
             before[i] = after[i] = 0 if i == at else other // 2
         strides[at], dilations[at], before[at], after[at] = s, d, pads[0], pads[1]
         dims = [self.dims[0], channels] + self.dims[2:]
         dims[self.axis] = self.window(self.dims[self.axis], pads, k, s, d)
-        w, b = self.weight([channels, self.dims[1] // group] + kernel), self.weight([channels], .3)
+        w, b = self.weight([channels, self.dims[1] // group] + kernel), self.weight([channels], 0.3)
         self.stride *= s
-        return self.put('Conv', [self.last, w, b], dims, kernel_shape=kernel, strides=strides, dilations=dilations, pads=before + after, group=group)
+        return self.put(
+            'Conv',
+            [self.last, w, b],
+            dims,
+            kernel_shape=kernel,
+            strides=strides,
+            dilations=dilations,
+            pads=before + after,
+            group=group,
+        )
 
     def pool(self, op, k, s):
         kernel, strides = [1] * (len(self.dims) - 2), [1] * (len(self.dims) - 2)
@@ -118,7 +146,9 @@ class Net:
         size = self.dims[self.axis]
         dims = list(self.dims)
         dims[self.axis] = (end if end > 0 else size + end) - begin
-        return self.put('Slice', [self.last, self.longs(begin), self.longs(end), self.longs(self.axis)], dims)
+        return self.put(
+            'Slice', [self.last, self.longs(begin), self.longs(end), self.longs(self.axis)], dims
+        )
 
     def turn(self, perm):
         dims = [self.dims[p] for p in perm]
@@ -137,11 +167,18 @@ class Net:
         self.put('Gemm', [self.last, self.weight([count, wide])], [self.dims[0], wide])
 
     def model(self, opset=17):
-        return make_model(self.nodes, [make_value('x', F32, self.first)], [make_value(self.last, F32, self.dims)], self.weights, opset)
+        return make_model(
+            self.nodes,
+            [make_value('x', F32, self.first)],
+            [make_value(self.last, F32, self.dims)],
+            self.weights,
+            opset,
+        )
 
 
 def deep(seed, steps=None, padded=False, rank=3):
-    """A random chain; `padded`: 'same' or in front, as endless signals may be; then `steps` is of the model. Valid else. Its end takes all."""
+    """A random chain; `padded`: 'same' or in front, as endless signals may be; then `steps` is of
+    the model. Valid else. Its end takes all."""
     r = random.Random(seed)
     steps = steps or r.randint(30, 44)
     dims = [1, 3, steps] if rank == 3 else [1, 2, steps, 5]
@@ -161,7 +198,9 @@ def deep(seed, steps=None, padded=False, rank=3):
         elif kind == 2 and net.stride <= 2:
             net.pool(r.choice(['MaxPool', 'AveragePool']), 2, 2)
         elif kind == 3:
-            net.pool(r.choice(['MaxPool', 'AveragePool']), 3, 1) if net.dims[net.axis] > 6 else net.same('Tanh')
+            net.pool(r.choice(['MaxPool', 'AveragePool']), 3, 1) if net.dims[
+                net.axis
+            ] > 6 else net.same('Tanh')
         elif kind == 4 and rank == 3:
             net.turn([0, 2, 1])
             net.put('MatMul', [net.last, net.weight([net.dims[2], 4])], net.dims[:2] + [4])
@@ -187,18 +226,26 @@ def ending(net, r):
     elif kind == 1:
         net.put('GlobalAveragePool', [net.last], net.dims[:2] + [1] * (len(net.dims) - 2))
     elif kind == 2:
-        net.put('ReduceMax', [net.last], net.dims[:2], axes=list(range(2, len(net.dims))), keepdims=0)
+        net.put(
+            'ReduceMax', [net.last], net.dims[:2], axes=list(range(2, len(net.dims))), keepdims=0
+        )
     elif kind == 3:
         at = net.axis
         index = make_tensor(net.name('g'), I64, [], struct.pack('<q', -1))
         net.weights.append(index)
-        net.put('Gather', [net.last, 'g%d' % net.made], net.dims[:at] + net.dims[at + 1:], axis=at)
+        net.put('Gather', [net.last, 'g%d' % net.made], net.dims[:at] + net.dims[at + 1 :], axis=at)
     elif kind == 4:
-        net.same('Sigmoid')     # the steps themselves
+        net.same('Sigmoid')  # the steps themselves
     else:
         whole = net.last
         dims = list(net.dims)
-        net.put('ReduceMean', [whole], dims[:2] + [1] * (len(dims) - 2), axes=list(range(2, len(dims))), keepdims=1)
+        net.put(
+            'ReduceMean',
+            [whole],
+            dims[:2] + [1] * (len(dims) - 2),
+            axes=list(range(2, len(dims))),
+            keepdims=1,
+        )
         net.put('Sub', [whole, net.last], dims)
         net.put('ReduceSum', [net.last, net.longs(*range(1, len(dims)))], [1], keepdims=0)
     return kind == 4
@@ -211,27 +258,35 @@ def write(path, data):
 
 
 def signal(seed, dims, axis, steps):
-    """Step by step, as a list of lists; a step is all elements at one place of the axis, outer ones first."""
+    """Step by step, as a list of lists; a step is all elements at one place of the axis, outer ones
+    first."""
     r = random.Random(seed)
     outer = inner = 1
     for n in dims[:axis]:
         outer *= n
-    for n in dims[axis + 1:]:
+    for n in dims[axis + 1 :]:
         inner *= n
     return outer, inner, [[r.uniform(-1, 1) for _ in range(outer * inner)] for _ in range(steps)]
 
 
 def block(outer, inner, steps):
     """Steps as the tensor that they are."""
-    return [value for o in range(outer) for step in steps for value in step[o * inner:(o + 1) * inner]]
+    return [
+        value for o in range(outer) for step in steps for value in step[o * inner : (o + 1) * inner]
+    ]
 
 
 def tensor(path, dims, values, code=F32):
-    return write(path, make_tensor('x', code, dims, struct.pack('<%d%s' % (len(values), onnx.TYPES[code][2]), *values)))
+    return write(
+        path,
+        make_tensor(
+            'x', code, dims, struct.pack('<%d%s' % (len(values), onnx.TYPES[code][2]), *values)
+        ),
+    )
 
 
 def resized(dims, axis, size):
-    return list(dims[:axis]) + [size] + list(dims[axis + 1:])
+    return list(dims[:axis]) + [size] + list(dims[axis + 1 :])
 
 
 def one_run(inlay, work, model, file, *flags):
@@ -243,7 +298,9 @@ def one_run(inlay, work, model, file, *flags):
 def run_compiled(inlay, work, model, hops, flags, plan):
     """Of the compiled model the results of each hop."""
     out = os.path.join(work, 'out')
-    trial.must('compile', [inlay, 'compile', model, '-n', 'm', '-o', out, '-q', '--checks'] + flags + plan)
+    trial.must(
+        'compile', [inlay, 'compile', model, '-n', 'm', '-o', out, '-q', '--checks'] + flags + plan
+    )
     trial.must('prove', [inlay, 'prove', os.path.join(out, 'm.json'), model])
     with open(os.path.join(out, 'm.json')) as f:
         man = json.load(f)
@@ -251,18 +308,42 @@ def run_compiled(inlay, work, model, hops, flags, plan):
     text = MAIN % {
         'outs': ', '.join('out%d[M_OUT%d_LENGTH]' % (o['index'], o['index']) for o in own),
         'set': '\n'.join('    out.out%d = out%d;' % (o['index'], o['index']) for o in own),
-        'put': '\n'.join('        fwrite(out%d, sizeof out%d, 1, stdout);' % (o['index'], o['index']) for o in own)}
+        'put': '\n'.join(
+            '        fwrite(out%d, sizeof out%d, 1, stdout);' % (o['index'], o['index'])
+            for o in own
+        ),
+    }
     write(os.path.join(work, 'main.c'), text.encode())
-    given = write(os.path.join(work, 'hops.bin'), b''.join(struct.pack('<%df' % len(h), *h) for h in hops))
+    given = write(
+        os.path.join(work, 'hops.bin'), b''.join(struct.pack('<%df' % len(h), *h) for h in hops)
+    )
     program = os.path.join(work, 'program')
-    trial.must('cc', ['gcc', host.LEVEL, '-ffp-contract=off', '-DINLAY_CHECK', '-Wall', '-Wextra', '-Wno-type-limits', '-Werror', '-I' + os.path.join(out, 'src'),
-                      os.path.join(work, 'main.c')] + host.sources(out) + ['-lm', '-o', program])
+    trial.must(
+        'cc',
+        [
+            'gcc',
+            host.LEVEL,
+            '-ffp-contract=off',
+            '-DINLAY_CHECK',
+            '-Wall',
+            '-Wextra',
+            '-Wno-type-limits',
+            '-Werror',
+            '-I' + os.path.join(out, 'src'),
+            os.path.join(work, 'main.c'),
+        ]
+        + host.sources(out)
+        + ['-lm', '-o', program],
+    )
     printed = os.path.join(work, 'printed')
     trial.must('the program', ['sh', '-c', '%s %s > %s' % (program, given, printed)])
     with open(printed, 'rb') as f:
         data = f.read()
     each = len(data) // 4 // len(hops)
-    return [struct.unpack('<%df' % each, data[4 * each * i:4 * each * (i + 1)]) for i in range(len(hops))], man
+    return [
+        struct.unpack('<%df' % each, data[4 * each * i : 4 * each * (i + 1)])
+        for i in range(len(hops))
+    ], man
 
 
 def near(got, want):
@@ -279,14 +360,20 @@ def last_steps(values, dims, axis, count):
     outer = inner = 1
     for n in dims[:axis]:
         outer *= n
-    for n in dims[axis + 1:]:
+    for n in dims[axis + 1 :]:
         inner *= n
     size = dims[axis]
-    return [values[(o * size + i) * inner + k] for o in range(outer) for i in range(size - count, size) for k in range(inner)]
+    return [
+        values[(o * size + i) * inner + k]
+        for o in range(outer)
+        for i in range(size - count, size)
+        for k in range(inner)
+    ]
 
 
 def differs(work, inlay, whole, steps, hop, results, first, shape, dims_out):
-    """Where the runs from `first` on do not answer as the whole model does to the last steps; '': nowhere."""
+    """Where the runs from `first` on do not answer as the whole model does to the last steps; '':
+    nowhere."""
     outer, inner = shape
     window = whole.first[whole.first_axis]
     judge = write(os.path.join(work, 'judge.onnx'), whole.model())
@@ -294,7 +381,11 @@ def differs(work, inlay, whole, steps, hop, results, first, shape, dims_out):
         end = (i + 1) * hop
         if end < window:
             return 'run %d has %d steps, the window %d' % (i + 1, end, window)
-        file = tensor(os.path.join(work, 'window.pb'), whole.first, block(outer, inner, steps[end - window:end]))
+        file = tensor(
+            os.path.join(work, 'window.pb'),
+            whole.first,
+            block(outer, inner, steps[end - window : end]),
+        )
         want = one_run(inlay, work, judge, file)
         if dims_out:
             want = last_steps(want, whole.dims, whole.axis, dims_out[whole.axis])
@@ -305,32 +396,56 @@ def differs(work, inlay, whole, steps, hop, results, first, shape, dims_out):
 
 
 def follows(t, work, inlay, what, net, wholes, hop, plan=(), mark='', steps_out=False, extra=3):
-    """One of `wholes` is the model that is right for windows of its length; `net` the one that is streamed."""
+    """One of `wholes` is the model that is right for windows of its length; `net` the one that is
+    streamed."""
     axis, dims = net.first_axis, net.first
     model = write(os.path.join(work, 'model.onnx'), net.model())
     flags = ['--stream', 'x:%d:%d%s' % (axis, hop, mark)]
     runs = -(-max(w.first[w.first_axis] for w in wholes) // hop) + extra
     outer, inner, steps = signal(7, dims, axis, runs * hop)
-    hops = [block(outer, inner, steps[i * hop:(i + 1) * hop]) for i in range(runs)]
+    hops = [block(outer, inner, steps[i * hop : (i + 1) * hop]) for i in range(runs)]
     try:
         results, man = run_compiled(inlay, work, model, hops, flags, list(plan))
         full = man['stream']['runs']
         for whole in wholes:
             window = whole.first[whole.first_axis]
             first = full if mark else -(-window // hop)
-            off = differs(work, inlay, whole, steps, hop, results, first, (outer, inner), man['outputs'][0]['dims'] if steps_out else None)
+            off = differs(
+                work,
+                inlay,
+                whole,
+                steps,
+                hop,
+                results,
+                first,
+                (outer, inner),
+                man['outputs'][0]['dims'] if steps_out else None,
+            )
             if not off:
                 break
-        off = off or ('' if full <= -(-window // hop) and (full == -(-window // hop) or not mark) else 'full after %d runs' % full)
+        off = off or (
+            ''
+            if full <= -(-window // hop) and (full == -(-window // hop) or not mark)
+            else 'full after %d runs' % full
+        )
         for upto in (max(1, full - 1), runs):
-            file = tensor(os.path.join(work, 'signal.pb'), resized(dims, axis, upto * hop), block(outer, inner, steps[:upto * hop]))
+            file = tensor(
+                os.path.join(work, 'signal.pb'),
+                resized(dims, axis, upto * hop),
+                block(outer, inner, steps[: upto * hop]),
+            )
             off = off or near(one_run(inlay, work, model, file, *flags), results[upto - 1])
     except trial.Refused as e:
         off = str(e)
     t.ok('%s, hop %d%s%s' % (what, hop, mark, ''.join(' ' + p for p in plan)), not off, off)
 
 
-PLANS = [['--plan=simple'], ['--plan=order'], ['--optimize=speed'], ['--effort=3', '--target=cortex-m4']]
+PLANS = [
+    ['--plan=simple'],
+    ['--plan=order'],
+    ['--optimize=speed'],
+    ['--effort=3', '--target=cortex-m4'],
+]
 
 
 def valid_nets(t, work, inlay, count):
@@ -347,8 +462,10 @@ def valid_nets(t, work, inlay, count):
 
 # --- nets of one kind each ---
 
+
 def causal(steps=40):
-    """As exporters of dilated convolutions write it: padding at both ends, of which the last part is cut off; the last step is read."""
+    """As exporters of dilated convolutions write it: padding at both ends, of which the last part
+    is cut off; the last step is read."""
     net = Net(50, [1, 4, steps], 2)
     for d in (1, 2, 4):
         before = net.last
@@ -377,13 +494,18 @@ def spectrum():
     """Frames of a signal, their power in bands, its logarithm, the mean of all frames."""
     net = Net(52, [1, 160, 1], 1)
     frames = (160 - 32) // 16 + 1
-    net.weights += [make_tensor('step', I64, [], struct.pack('<q', 16)), make_tensor('window', F32, [32], struct.pack('<32f', *(1 - abs(i - 15.5) / 16 for i in range(32)))),
-                    make_tensor('one', F32, [1], struct.pack('<f', 1.0))]
+    net.weights += [
+        make_tensor('step', I64, [], struct.pack('<q', 16)),
+        make_tensor(
+            'window', F32, [32], struct.pack('<32f', *(1 - abs(i - 15.5) / 16 for i in range(32)))
+        ),
+        make_tensor('one', F32, [1], struct.pack('<f', 1.0)),
+    ]
     net.put('STFT', ['x', 'step', 'window'], [1, frames, 17, 2])
     net.stride = 16
     net.put('Mul', [net.last, net.last], net.dims)
     net.put('ReduceSum', [net.last, net.longs(3)], [1, frames, 17], keepdims=0)
-    net.put('MatMul', [net.last, net.weight([17, 6], .2)], [1, frames, 6])
+    net.put('MatMul', [net.last, net.weight([17, 6], 0.2)], [1, frames, 6])
     net.put('Abs', [net.last], net.dims)
     net.put('Add', [net.last, 'one'], net.dims)
     net.put('Log', [net.last], net.dims)
@@ -428,7 +550,10 @@ def two_ends(steps=24):
 def integers(steps=24):
     """QuantizeLinear and DequantizeLinear around each convolution."""
     net = Net(56, [1, 3, steps], 2)
-    net.weights += [make_tensor('scale', F32, [], struct.pack('<f', 1 / 64)), make_tensor('zero', I8, [], struct.pack('<b', 3))]
+    net.weights += [
+        make_tensor('scale', F32, [], struct.pack('<f', 1 / 64)),
+        make_tensor('zero', I8, [], struct.pack('<b', 3)),
+    ]
     for k in (3, 4):
         net.put('QuantizeLinear', [net.last, 'scale', 'zero'], net.dims)
         net.put('DequantizeLinear', [net.last, 'scale', 'zero'], net.dims)
@@ -439,7 +564,20 @@ def integers(steps=24):
     return net
 
 
-KINDS = [(causal, 1), (causal, 3), (spread, 8), (spread, 16), (spectrum, 16), (spectrum, 32), (gated, 2), (learnt, 1), (learnt, 5), (two_ends, 1), (two_ends, 4), (integers, 2)]
+KINDS = [
+    (causal, 1),
+    (causal, 3),
+    (spread, 8),
+    (spread, 16),
+    (spectrum, 16),
+    (spectrum, 32),
+    (gated, 2),
+    (learnt, 1),
+    (learnt, 5),
+    (two_ends, 1),
+    (two_ends, 4),
+    (integers, 2),
+]
 
 
 def kinds(t, work, inlay, every):
@@ -448,6 +586,7 @@ def kinds(t, work, inlay, every):
 
 
 # --- endless signals ---
+
 
 def same_net(steps, padded, rank=4):
     """As keyword nets are: 'same' convolutions, depthwise and 1x1, a mean over all."""
@@ -487,7 +626,8 @@ def first_only(steps, padded):
 
 
 def wholes_of(make, net, hop, final):
-    """The models without padding that have as many steps in the end: by where the strides fall, there are several."""
+    """The models without padding that have as many steps in the end: by where the strides fall,
+    there are several."""
     found = []
     for steps in range(net.first[2], net.first[2] + 60):
         whole = make(steps, False)
@@ -497,11 +637,18 @@ def wholes_of(make, net, hop, final):
 
 
 def endless(t, work, inlay):
-    for make, steps, hop, final, steps_out in ((same_net, 24, 2, 1, False), (same_net, 25, 4, 1, False), (residual, 20, 1, 2, False), (residual, 20, 3, 2, False),
-                                               (first_only, 16, 2, 0, True)):
+    for make, steps, hop, final, steps_out in (
+        (same_net, 24, 2, 1, False),
+        (same_net, 25, 4, 1, False),
+        (residual, 20, 1, 2, False),
+        (residual, 20, 3, 2, False),
+        (first_only, 16, 2, 0, True),
+    ):
         net = make(steps, True)
         wholes = [make(8, False)] if steps_out else wholes_of(make, net, hop, final)
-        follows(t, work, inlay, make.__name__, net, wholes, hop, mark=':endless', steps_out=steps_out)
+        follows(
+            t, work, inlay, make.__name__, net, wholes, hop, mark=':endless', steps_out=steps_out
+        )
     # From the first run on the net is the filter of all that was given.
     net = first_only(16, True)
     model = write(os.path.join(work, 'model.onnx'), net.model())
@@ -509,46 +656,106 @@ def endless(t, work, inlay):
     file = tensor(os.path.join(work, 'window.pb'), net.first, block(outer, inner, steps))
     want = one_run(inlay, work, model, file)
     for runs in (1, 3, 8):
-        file = tensor(os.path.join(work, 'begin.pb'), [1, 3, 2 * runs], block(outer, inner, steps[:2 * runs]))
+        file = tensor(
+            os.path.join(work, 'begin.pb'), [1, 3, 2 * runs], block(outer, inner, steps[: 2 * runs])
+        )
         got = one_run(inlay, work, model, file, '--stream', 'x:2:2:endless')
         expected = [want[c * 16 + i] for c in range(3) for i in range(2 * runs - 2, 2 * runs)]
         if runs > 1:
-            t.ok('first_only: run %d is of the signal from its beginning' % runs, not near(got, expected), near(got, expected))
+            t.ok(
+                'first_only: run %d is of the signal from its beginning' % runs,
+                not near(got, expected),
+                near(got, expected),
+            )
 
 
 # --- what is refused ---
+
 
 def refused(t, work, inlay):
     same = write(os.path.join(work, 'same.onnx'), same_net(24, True).model())
     front = write(os.path.join(work, 'front.onnx'), first_only(16, True).model())
     good = write(os.path.join(work, 'good.onnx'), causal().model())
     for model, status, text, says in (
-            (same, 69, 'x:2:2', ['(Conv)', 'padding behind the window', 'where the window ends', ':endless']),
-            (front, 69, 'x:2:14', ['(Conv)', 'padding in front of the window', 'where the window begins']),
-            (same, 69, 'x:2:3:endless', ['a result of every 2 steps', 'a run has 3', 'multiple of 2']),
-            (good, 64, 'x:3:1', ['3 dimensions, no axis 3']), (good, 64, 'x:-4:1', ['no axis -4']),
-            (good, 64, 'x:2:41', ['a hop of 41', '40 long']), (good, 64, 'x:2:0', ['one step at least']), (good, 64, 'x:2', ['the axis is no number']),
-            (good, 64, 'y:2:1', ['no input', '"y"']), (good, 64, '2', ['names no hop']), (good, 64, 'x:2:one', ['the hop is no number']),
-            (good, 64, 'x:two:1', ['the axis is no number']), (good, 64, 'x:2:1:ending', ['the hop is no number'])):
-        code, said = host.run([inlay, 'compile', model, '-o', os.path.join(work, 'none'), '--stream', text])
-        t.ok('--stream %s: status %d' % (text, status), code == status and all(part in said for part in says), '%d %s' % (code, said))
-    code, said = host.run([inlay, 'compile', good, '-o', os.path.join(work, 'none'), '--stream', 'x:2:1', '--stream', 'x:2:2'])
+        (
+            same,
+            69,
+            'x:2:2',
+            ['(Conv)', 'padding behind the window', 'where the window ends', ':endless'],
+        ),
+        (
+            front,
+            69,
+            'x:2:14',
+            ['(Conv)', 'padding in front of the window', 'where the window begins'],
+        ),
+        (same, 69, 'x:2:3:endless', ['a result of every 2 steps', 'a run has 3', 'multiple of 2']),
+        (good, 64, 'x:3:1', ['3 dimensions, no axis 3']),
+        (good, 64, 'x:-4:1', ['no axis -4']),
+        (good, 64, 'x:2:41', ['a hop of 41', '40 long']),
+        (good, 64, 'x:2:0', ['one step at least']),
+        (good, 64, 'x:2', ['the axis is no number']),
+        (good, 64, 'y:2:1', ['no input', '"y"']),
+        (good, 64, '2', ['names no hop']),
+        (good, 64, 'x:2:one', ['the hop is no number']),
+        (good, 64, 'x:two:1', ['the axis is no number']),
+        (good, 64, 'x:2:1:ending', ['the hop is no number']),
+    ):
+        code, said = host.run(
+            [inlay, 'compile', model, '-o', os.path.join(work, 'none'), '--stream', text]
+        )
+        t.ok(
+            '--stream %s: status %d' % (text, status),
+            code == status and all(part in said for part in says),
+            '%d %s' % (code, said),
+        )
+    code, said = host.run(
+        [
+            inlay,
+            'compile',
+            good,
+            '-o',
+            os.path.join(work, 'none'),
+            '--stream',
+            'x:2:1',
+            '--stream',
+            'x:2:2',
+        ]
+    )
     t.ok('a stream twice', code == 64 and 'given twice' in said, said)
     for text in ('2:1', 'x:-1:1'):
-        code, said = host.run([inlay, 'compile', good, '-q', '-o', os.path.join(work, 'fine'), '--stream', text])
+        code, said = host.run(
+            [inlay, 'compile', good, '-q', '-o', os.path.join(work, 'fine'), '--stream', text]
+        )
         t.ok('--stream %s' % text, code == 0, said)
 
 
 def corpus(t, inlay, folder):
     """A hop costs its part of a window."""
-    for name, text, most in (('audio/mlperf-tiny-kws', 'input_1:1:2:endless', 115000), ('audio/yamnet-256', 'input_1:3:32:endless', 8000000),
-                             ('audio/micro-kws-m', '1:320:endless', 970000)):
+    for name, text, most in (
+        ('audio/mlperf-tiny-kws', 'input_1:1:2:endless', 115000),
+        ('audio/yamnet-256', 'input_1:3:32:endless', 8000000),
+        ('audio/micro-kws-m', '1:320:endless', 970000),
+    ):
         if not folder or not os.path.isdir(os.path.join(folder, name)):
             t.skip(name, 'its data is not here')
             continue
-        code, said = host.run([inlay, 'analyze', host.model_of(os.path.join(folder, name)), '--json', '--stream', text])
-        found = json.loads(said[said.index('{'):]) if code == 0 else {}
-        t.ok('%s: at most %d multiplications a hop' % (name, most), code == 0 and found['totals']['macs'] <= most, said[:300] if code else str(found['totals']))
+        code, said = host.run(
+            [
+                inlay,
+                'analyze',
+                host.model_of(os.path.join(folder, name)),
+                '--json',
+                '--stream',
+                text,
+            ]
+        )
+        found = json.loads(said[said.index('{') :]) if code == 0 else {}
+        t.ok(
+            '%s: at most %d multiplications a hop' % (name, most),
+            code == 0 and found['totals']['macs'] <= most,
+            said[:300] if code else str(found['totals']),
+        )
 
 
 def main():

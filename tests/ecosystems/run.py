@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A generated folder, unedited, in real build systems: each builds a program with it, and the program's results are compared, with
-the reference answer where it can read files, else by the test that goes with the code (NAME_golden.h).
+"""A generated folder, unedited, in real build systems: each builds a program with it, and the
+program's results are compared, with the reference answer where it can read files, else by the test
+that goes with the code (NAME_golden.h).
 
     run.py --inlay INLAY --models MODELS [--ecosystems FOLDER] [--only NAME,...]
 
-FOLDER holds archives of systems that no package brings. What is not at hand is skipped, by name and with the reason."""
+FOLDER holds archives of systems that no package brings. What is not at hand is skipped, by name and
+with the reason."""
 import argparse
 import json
 import os
@@ -22,7 +24,11 @@ import onnx
 import tap
 import trial
 
-GOLDEN_MAIN = '#include <stdio.h>\n#include "%s_golden.h"\nint main(void) { printf("golden %%d\\n", %s_golden()); return 0; }\n'
+GOLDEN_MAIN = (
+    '#include <stdio.h>\n'
+    '#include "%s_golden.h"\n'
+    'int main(void) { printf("golden %%d\\n", %s_golden()); return 0; }\n'
+)
 
 
 # Programs of this host, for which most systems choose no level: -O0 takes gcc four times as long.
@@ -43,7 +49,10 @@ def python_with(*modules):
     """A Python that has them: the one of INLAY_PYTHON, this one, or the system's."""
     known = [os.environ.get('INLAY_PYTHON'), sys.executable, '/usr/bin/python3']
     for python in filter(None, known):
-        if os.path.exists(python) and host.run([python, '-c', 'import ' + ', '.join(modules)])[0] == 0:
+        if (
+            os.path.exists(python)
+            and host.run([python, '-c', 'import ' + ', '.join(modules)])[0] == 0
+        ):
             return python
     raise Absent('no Python here has %s (INLAY_PYTHON names another)' % ', '.join(modules))
 
@@ -61,7 +70,9 @@ def close(got, want):
 
 
 class Case:
-    """A model compiled to a folder called as it is, with all build files, in a working folder of its own."""
+    """A model compiled to a folder called as it is, with all build files, in a working folder of
+    its own."""
+
     def __init__(self, o, name, work, env):
         self.o, self.name, self.work, self.env = o, name, work, env
         self.folder = os.path.join(work, name)
@@ -76,7 +87,9 @@ class Case:
         self.compiled.out = self.folder
 
     def must(self, *command, cwd=None, env=None):
-        status, text = host.run([str(c) for c in command], cwd or self.work, 900, dict(self.env, **(env or {})))
+        status, text = host.run(
+            [str(c) for c in command], cwd or self.work, 900, dict(self.env, **(env or {}))
+        )
         if status:
             raise RuntimeError('%s: status %d\n%s' % (command[0], status, text[-3000:]))
         return text
@@ -90,7 +103,9 @@ class Case:
     def judge(self, program):
         """Its results are those of `inlay run`, but for the last bits."""
         self.must(program)
-        for (dims, got), (want_dims, want) in zip(self.compiled.results(), self.compiled.trial.answer()):
+        for (dims, got), (want_dims, want) in zip(
+            self.compiled.results(), self.compiled.trial.answer()
+        ):
             assert dims == want_dims and close(got, want), 'other results than inlay run'
 
     def judge_text(self, text):
@@ -111,13 +126,22 @@ class Case:
                 os.symlink(os.path.join(folder, entry), link)
 
 
-CMAKE_USE = 'cmake_minimum_required(VERSION 3.13)\nproject(use C)\n%s\nadd_executable(use main.c)\ntarget_link_libraries(use %s::%s)\n'
+CMAKE_USE = (
+    'cmake_minimum_required(VERSION 3.13)\n'
+    'project(use C)\n'
+    '%s\n'
+    'add_executable(use main.c)\n'
+    'target_link_libraries(use %s::%s)\n'
+)
 
 
 def cmake_subdirectory(c):
     need('cmake')
     app = os.path.join(c.work, 'app')
-    write(os.path.join(app, 'CMakeLists.txt'), CMAKE_USE % ('add_subdirectory(%s model)' % c.folder, c.name, c.name))
+    write(
+        os.path.join(app, 'CMakeLists.txt'),
+        CMAKE_USE % ('add_subdirectory(%s model)' % c.folder, c.name, c.name),
+    )
     c.main(os.path.join(app, 'main.c'))
     c.must('cmake', '-S', app, '-B', 'build')
     c.must('cmake', '--build', 'build')
@@ -131,7 +155,10 @@ def cmake_install(c):
     c.must('cmake', '--build', 'own')
     c.must('ctest', '--output-on-failure', cwd=os.path.join(c.work, 'own'))
     c.must('cmake', '--install', 'own')
-    write(os.path.join(app, 'CMakeLists.txt'), CMAKE_USE % ('find_package(%s CONFIG REQUIRED)' % c.name, c.name, c.name))
+    write(
+        os.path.join(app, 'CMakeLists.txt'),
+        CMAKE_USE % ('find_package(%s CONFIG REQUIRED)' % c.name, c.name, c.name),
+    )
     c.main(os.path.join(app, 'main.c'))
     c.must('cmake', '-S', app, '-B', 'build', '-DCMAKE_PREFIX_PATH=' + prefix)
     c.must('cmake', '--build', 'build')
@@ -140,7 +167,9 @@ def cmake_install(c):
 
 def pkg_config(c, prefix, app):
     paths = [path for path, _, files in os.walk(prefix) if c.name + '.pc' in files]
-    flags = c.must('pkg-config', '--cflags', '--libs', c.name, env={'PKG_CONFIG_PATH': paths[0]}).split()
+    flags = c.must(
+        'pkg-config', '--cflags', '--libs', c.name, env={'PKG_CONFIG_PATH': paths[0]}
+    ).split()
     c.must('cc', os.path.join(app, 'main.c'), '-o', 'by-pkg-config', *flags)
     c.judge('./by-pkg-config')
 
@@ -170,7 +199,14 @@ def meson_subproject(c):
     app = os.path.join(c.work, 'app')
     shutil.copytree(c.folder, os.path.join(app, 'subprojects', c.name))
     c.main(os.path.join(app, 'main.c'))
-    write(os.path.join(app, 'meson.build'), "project('use', 'c')\nexecutable('use', 'main.c', dependencies: dependency('%s', fallback: '%s'))\n" % (c.name, c.name))
+    write(
+        os.path.join(app, 'meson.build'),
+        (
+            "project('use', 'c')\n"
+            "executable('use', 'main.c', dependencies: dependency('%s', fallback: '%s'))\n"
+        )
+        % (c.name, c.name),
+    )
     c.must('meson', 'setup', 'build', app)
     c.must('ninja', '-C', 'build')
     c.judge('build/use')
@@ -180,7 +216,8 @@ RUST = '''use std::fs;
 
 fn main() {
     let bytes = fs::read("%(name)s_in0").unwrap();
-    let input: Vec<f32> = bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+    let number = |b: &[u8]| f32::from_le_bytes(b.try_into().unwrap());
+    let input: Vec<f32> = bytes.chunks(4).map(number).collect();
     assert_eq!(input.len(), %(name)s::IN0_LENGTH);
     let mut arena = %(name)s::Arena([0; %(name)s::ARENA_SIZE]);
     let mut out = [0f32; %(name)s::OUT0_LENGTH];
@@ -201,9 +238,20 @@ fn main() {
 def rust_cc(c):
     need('cargo')
     app = os.path.join(c.work, 'app')
-    write(os.path.join(app, 'Cargo.toml'), '[package]\nname = "use"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\n%s = { path = "%s" }\n' % (c.name, c.folder))
+    write(
+        os.path.join(app, 'Cargo.toml'),
+        (
+            '[package]\n'
+            'name = "use"\n'
+            'version = "0.1.0"\n'
+            'edition = "2021"\n'
+            '[dependencies]\n'
+            '%s = { path = "%s" }\n'
+        )
+        % (c.name, c.folder),
+    )
     write(os.path.join(app, 'src', 'main.rs'), RUST % {'name': c.name})
-    c.main(os.path.join(c.work, 'unused', 'main.c'))      # writes the inputs
+    c.main(os.path.join(c.work, 'unused', 'main.c'))  # writes the inputs
     status, text = host.run(['cargo', 'fetch'], app, 120)
     if status:
         raise Absent('cargo cannot fetch the crate cc: ' + (text.strip().splitlines() or ['?'])[-1])
@@ -219,17 +267,53 @@ def platformio(c):
     os.rename(os.path.join(c.work, 'native'), os.path.join(core, 'platforms', 'native'))
     scons = os.path.join(core, 'packages', 'tool-scons')
     where = c.must(python, '-c', 'import SCons, os; print(os.path.dirname(SCons.__file__))').strip()
-    wanted = c.must(python, '-c', 'from platformio.dependencies import get_core_dependencies as d; print(d()["tool-scons"].strip("~"))').strip()
+    wanted = c.must(
+        python,
+        '-c',
+        'from platformio.dependencies import get_core_dependencies as d; '
+        'print(d()["tool-scons"].strip("~"))',
+    ).strip()
     shutil.copytree(where, os.path.join(scons, 'SCons'))
-    write(os.path.join(scons, 'scons.py'), 'import os, sys\nsys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\nimport SCons.Script\nSCons.Script.main()\n')
+    write(
+        os.path.join(scons, 'scons.py'),
+        (
+            'import os, sys\n'
+            'sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\n'
+            'import SCons.Script\n'
+            'SCons.Script.main()\n'
+        ),
+    )
     about = {'name': 'tool-scons', 'version': wanted, 'description': 'SCons', 'system': '*'}
     write(os.path.join(scons, 'package.json'), json.dumps(about))
-    write(os.path.join(scons, '.piopm'), json.dumps({'type': 'tool', 'name': 'tool-scons', 'version': wanted, 'spec': {
-        'owner': 'platformio', 'id': 8192, 'name': 'tool-scons', 'requirements': None, 'uri': None}}))
+    write(
+        os.path.join(scons, '.piopm'),
+        json.dumps(
+            {
+                'type': 'tool',
+                'name': 'tool-scons',
+                'version': wanted,
+                'spec': {
+                    'owner': 'platformio',
+                    'id': 8192,
+                    'name': 'tool-scons',
+                    'requirements': None,
+                    'uri': None,
+                },
+            }
+        ),
+    )
     write(os.path.join(app, 'platformio.ini'), '[env:native]\nplatform = native\n')
     shutil.copytree(c.folder, os.path.join(app, 'lib', c.name))
     c.main(os.path.join(app, 'src', 'main.c'))
-    c.must(python, '-m', 'platformio', 'run', '-d', app, env={'PLATFORMIO_CORE_DIR': core, 'PLATFORMIO_SETTING_ENABLE_TELEMETRY': 'no'})
+    c.must(
+        python,
+        '-m',
+        'platformio',
+        'run',
+        '-d',
+        app,
+        env={'PLATFORMIO_CORE_DIR': core, 'PLATFORMIO_SETTING_ENABLE_TELEMETRY': 'no'},
+    )
     c.judge(os.path.join(app, '.pio', 'build', 'native', 'program'))
 
 
@@ -246,7 +330,9 @@ target_link_libraries(use pico_stdlib %s::%s)
 def pico_sdk(c):
     """Links for the Cortex-M0+; there is no machine to run it on."""
     need('cmake', 'arm-none-eabi-g++')
-    if host.run(['arm-none-eabi-g++', '-fsyntax-only', '-x', 'c++', '-include', 'cstdlib', '/dev/null'])[0]:
+    if host.run(
+        ['arm-none-eabi-g++', '-fsyntax-only', '-x', 'c++', '-include', 'cstdlib', '/dev/null']
+    )[0]:
         raise Absent('libstdc++-arm-none-eabi-newlib is not installed')
     c.archive('pico-sdk-rp2040.tar.xz')
     app = os.path.join(c.work, 'app')
@@ -265,10 +351,12 @@ target_sources(app PRIVATE src/main.c)
 '''
 
 
-# The example of docs/THREADS.md, in this older tree's words, makes the runs of the golden test on two threads.
+# The example of docs/THREADS.md, in this older tree's words, makes the runs of the golden test on
+# two threads.
 ZEPHYR_THREADS = '''#include <stdio.h>
 #include <zephyr.h>
-#define k_work_queue_start(queue, stack, size, priority, config) k_work_q_start(queue, stack, size, priority)
+#define k_work_queue_start(queue, stack, size, priority, config) \\
+    k_work_q_start(queue, stack, size, priority)
 %(example)s
 #include "%(name)s.h"
 static int shared;
@@ -290,7 +378,9 @@ int main(void)
 
 
 def zephyr_threads():
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs', 'THREADS.md')) as f:
+    with open(
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs', 'THREADS.md')
+    ) as f:
         text = re.search(r'## Zephyr\n.*?```c\n(.*?)```', f.read(), re.S).group(1)
     return text.replace('#include <zephyr/kernel.h>\n', '')
 
@@ -298,7 +388,10 @@ def zephyr_threads():
 def zephyr_golden(c, main, last):
     app = os.path.join(c.work, 'app')
     write(os.path.join(app, 'CMakeLists.txt'), ZEPHYR_APP)
-    write(os.path.join(app, 'prj.conf'), 'CONFIG_INLAY_%s=y\nCONFIG_NEWLIB_LIBC=y\nCONFIG_MAIN_STACK_SIZE=4096\n' % c.name.upper())
+    write(
+        os.path.join(app, 'prj.conf'),
+        'CONFIG_INLAY_%s=y\nCONFIG_NEWLIB_LIBC=y\nCONFIG_MAIN_STACK_SIZE=4096\n' % c.name.upper(),
+    )
     write(os.path.join(app, 'src', 'main.c'), main)
     text = boot_zephyr(c, app, lambda text: re.search(last + r' \d+\s', text))
     c.judge_text(text)
@@ -309,7 +402,9 @@ def listen(p, ended, seconds=10):
     """What the process says in these seconds, or until all is said and half a second more."""
     text, end = '', time.monotonic() + seconds
     while time.monotonic() < end:
-        more = os.read(p.stdout.fileno(), 4096) if select.select([p.stdout], [], [], 0.1)[0] else b''
+        more = (
+            os.read(p.stdout.fileno(), 4096) if select.select([p.stdout], [], [], 0.1)[0] else b''
+        )
         text += more.decode('utf8', 'replace')
         if more and ended(text):
             end = min(end, time.monotonic() + 0.5)
@@ -325,14 +420,46 @@ def boot_zephyr(c, app, ended, console=b''):
     c.archive('zephyr-1.14-qemu-cortex-m3.tar.xz')
     for folder in (c.work, c.o.unpacked):
         os.chmod(folder, 0o755)
-    c.must('chown', '-R', 'nobody', c.work)     # as root, this old tree's scripts remove /dev/null
-    env = ['HOME=' + c.work, 'ZEPHYR_BASE=' + os.path.join(c.work, 'zephyr'), 'ZEPHYR_TOOLCHAIN_VARIANT=cross-compile',
-           'CROSS_COMPILE=' + shutil.which('arm-none-eabi-gcc')[:-3]]
+    c.must('chown', '-R', 'nobody', c.work)  # as root, this old tree's scripts remove /dev/null
+    env = [
+        'HOME=' + c.work,
+        'ZEPHYR_BASE=' + os.path.join(c.work, 'zephyr'),
+        'ZEPHYR_TOOLCHAIN_VARIANT=cross-compile',
+        'CROSS_COMPILE=' + shutil.which('arm-none-eabi-gcc')[:-3],
+    ]
     nobody = ['runuser', '-u', 'nobody', '--', 'env'] + env
-    c.must(*nobody, 'cmake', '-GNinja', '-S', app, '-B', 'build', '-DBOARD=qemu_cortex_m3', '-DZEPHYR_MODULES=' + c.folder, '-DPYTHON_EXECUTABLE=' + python)
+    c.must(
+        *nobody,
+        'cmake',
+        '-GNinja',
+        '-S',
+        app,
+        '-B',
+        'build',
+        '-DBOARD=qemu_cortex_m3',
+        '-DZEPHYR_MODULES=' + c.folder,
+        '-DPYTHON_EXECUTABLE=' + python
+    )
     c.must(*nobody, 'ninja', '-C', 'build')
-    p = subprocess.Popen(['qemu-system-arm', '-M', 'lm3s6965evb', '-display', 'none', '-monitor', 'none', '-serial', 'stdio', '-kernel', 'build/zephyr/zephyr.elf'],
-                         cwd=c.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    p = subprocess.Popen(
+        [
+            'qemu-system-arm',
+            '-M',
+            'lm3s6965evb',
+            '-display',
+            'none',
+            '-monitor',
+            'none',
+            '-serial',
+            'stdio',
+            '-kernel',
+            'build/zephyr/zephyr.elf',
+        ],
+        cwd=c.work,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     p.stdin.write(console)
     p.stdin.flush()
     text = listen(p, ended)
@@ -342,23 +469,49 @@ def boot_zephyr(c, app, ended, console=b''):
 
 
 def zephyr(c):
-    """As it is; then large steps are shared between the caller and a work queue, in the same build of the system."""
+    """As it is; then large steps are shared between the caller and a work queue, in the same build
+    of the system."""
     zephyr_golden(c, GOLDEN_MAIN % (c.name, c.name), 'golden')
     c.compile('--optimize=speed', '--threads', '2:1')
-    text = zephyr_golden(c, ZEPHYR_THREADS % {'name': c.name, 'example': zephyr_threads()}, 'shared')
+    text = zephyr_golden(
+        c, ZEPHYR_THREADS % {'name': c.name, 'example': zephyr_threads()}, 'shared'
+    )
     assert int(re.search(r'shared (\d+)', text).group(1)) > 0, 'no step was shared'
 
 
-# Weights that a device in the field gets over its console, and what it is to say of them. Golden bytes of `bad` do not come out.
-DOWNLOADS = (('good', 'download 0', 'slot 0, trial 1, error 0'), ('delta', 'download 0', 'slot 1, trial 1, error 0'),
-             ('bad', 'download 0', 'slot 0, trial 1, error 0', 'not good: the old ones come back', 'slot 1, trial 0, error 0'), ('cut', 'download 3', 'slot 1, trial 0, error 0'))
+# Weights that a device in the field gets over its console, and what it is to say of them. Golden
+# bytes of `bad` do not come out.
+DOWNLOADS = (
+    ('good', 'download 0', 'slot 0, trial 1, error 0'),
+    ('delta', 'download 0', 'slot 1, trial 1, error 0'),
+    (
+        'bad',
+        'download 0',
+        'slot 0, trial 1, error 0',
+        'not good: the old ones come back',
+        'slot 1, trial 0, error 0',
+    ),
+    ('cut', 'download 3', 'slot 1, trial 0, error 0'),
+)
 
 
 def packed(c, name, golden, *options):
     """A blob, or with --against a delta, whose golden bytes are these."""
     with open(os.path.join(c.work, 'golden'), 'wb') as f:
         f.write(golden)
-    c.must(c.o.inlay, 'weights', 'pack', c.compiled.trial.file, '--for', os.path.join(c.folder, c.name + '.json'), '--golden', 'golden', '-o', name, *options)
+    c.must(
+        c.o.inlay,
+        'weights',
+        'pack',
+        c.compiled.trial.file,
+        '--for',
+        os.path.join(c.folder, c.name + '.json'),
+        '--golden',
+        'golden',
+        '-o',
+        name,
+        *options
+    )
     with open(os.path.join(c.work, name), 'rb') as f:
         return f.read()
 
@@ -366,8 +519,13 @@ def packed(c, name, golden, *options):
 def downloads(c):
     """The bytes on the console: each download behind its length."""
     trial_ = c.compiled.trial
-    golden = b''.join(tensor.raw for _, tensor in trial_.data) + b''.join(raw for _, raw in trial_.answer())
-    made = {'good': packed(c, 'good', golden), 'bad': packed(c, 'bad', golden[:-4] + struct.pack('<f', 1e6))}
+    golden = b''.join(tensor.raw for _, tensor in trial_.data) + b''.join(
+        raw for _, raw in trial_.answer()
+    )
+    made = {
+        'good': packed(c, 'good', golden),
+        'bad': packed(c, 'bad', golden[:-4] + struct.pack('<f', 1e6)),
+    }
     made['delta'] = packed(c, 'delta', golden, '--counter', '1', '--against', 'good')
     made['cut'] = made['good'][:-40]
     return b''.join(struct.pack('<I', len(made[name])) + made[name] for name, *_ in DOWNLOADS)
@@ -395,19 +553,51 @@ def zephyr_device(c):
 
 
 def zephyr_slots(c, *weights):
-    """The example for Zephyr with slots in a partition of its flash map: the flash is emulated, the rest is unedited."""
+    """The example for Zephyr with slots in a partition of its flash map: the flash is emulated, the
+    rest is unedited."""
     c.compile('--slots', *weights)
     app = os.path.join(c.work, 'app')
     device = os.path.join(c.folder, 'examples', 'device')
-    for name in ('kernel.h', 'device.h', 'sys/printk.h', 'drivers/uart.h', 'drivers/flash.h', 'storage/flash_map.h'):
+    for name in (
+        'kernel.h',
+        'device.h',
+        'sys/printk.h',
+        'drivers/uart.h',
+        'drivers/flash.h',
+        'storage/flash_map.h',
+    ):
         write(os.path.join(app, 'today', 'zephyr', name), '#include "words.h"\n')
     for name in ('flash.c', 'words.h'):
         shutil.copy(os.path.join(HERE, 'zephyr', name), app)
-    shutil.copytree(os.path.join(device, 'zephyr', 'src'), os.path.join(app, 'src'), dirs_exist_ok=True)
-    write(os.path.join(app, 'CMakeLists.txt'), ZEPHYR_APP + 'target_sources(app PRIVATE flash.c)\ntarget_include_directories(app PRIVATE . today %s)\n' % device)
-    write(os.path.join(app, 'Kconfig'), 'config RAM_FLASH\n\tbool\n\tdefault y\n\tselect FLASH_HAS_DRIVER_ENABLED\n\tselect FLASH_HAS_PAGE_LAYOUT\n\nsource "$ZEPHYR_BASE/Kconfig.zephyr"\n')
+    shutil.copytree(
+        os.path.join(device, 'zephyr', 'src'), os.path.join(app, 'src'), dirs_exist_ok=True
+    )
+    write(
+        os.path.join(app, 'CMakeLists.txt'),
+        ZEPHYR_APP
+        + (
+            'target_sources(app PRIVATE flash.c)\n'
+            'target_include_directories(app PRIVATE . today %s)\n'
+        )
+        % device,
+    )
+    write(
+        os.path.join(app, 'Kconfig'),
+        (
+            'config RAM_FLASH\n'
+            '\tbool\n'
+            '\tdefault y\n'
+            '\tselect FLASH_HAS_DRIVER_ENABLED\n'
+            '\tselect FLASH_HAS_PAGE_LAYOUT\n'
+            '\n'
+            'source "$ZEPHYR_BASE/Kconfig.zephyr"\n'
+        ),
+    )
     with open(os.path.join(device, 'zephyr', 'prj.conf')) as f:
-        write(os.path.join(app, 'prj.conf'), f.read() + 'CONFIG_NEWLIB_LIBC=y\nCONFIG_FLASH_MAP_CUSTOM=y\n')
+        write(
+            os.path.join(app, 'prj.conf'),
+            f.read() + 'CONFIG_NEWLIB_LIBC=y\nCONFIG_FLASH_MAP_CUSTOM=y\n',
+        )
     judge_device(boot_zephyr(c, app, lambda text: device_said(text) == DEVICE_SAYS, downloads(c)))
 
 
@@ -426,25 +616,52 @@ def esp_idf_linux(c):
     app = os.path.join(c.work, 'app')
     c.main(os.path.join(app, 'main', 'main.c'))
     write(os.path.join(app, 'CMakeLists.txt'), ESP_IDF % c.folder)
-    write(os.path.join(app, 'main', 'CMakeLists.txt'), 'idf_component_register(SRCS main.c REQUIRES %s)\n'
-          'target_compile_definitions(${COMPONENT_LIB} PRIVATE main=app_main)\n' % c.name)
+    write(
+        os.path.join(app, 'main', 'CMakeLists.txt'),
+        'idf_component_register(SRCS main.c REQUIRES %s)\n'
+        'target_compile_definitions(${COMPONENT_LIB} PRIVATE main=app_main)\n' % c.name,
+    )
     c.must('idf.py', '--preview', '-C', app, 'set-target', 'linux')
     c.must('idf.py', '-C', app, 'build')
     c.judge(os.path.join(app, 'build', 'use.elf'))
 
 
 def esp_idf_device(c, *weights):
-    """The example for ESP-IDF, with esp_partition in memory (tests/ecosystems/esp_idf), as a program of the host."""
+    """The example for ESP-IDF, with esp_partition in memory (tests/ecosystems/esp_idf), as a
+    program of the host."""
     need('gcc')
     c.compile('--slots', *(weights or ['--weights=blob']))
     device, stubs = os.path.join(c.folder, 'examples', 'device'), os.path.join(HERE, 'esp_idf')
-    files = [os.path.join(device, 'esp-idf', 'main', 'main.c'), os.path.join(stubs, 'partition.c')] + host.sources(c.folder)
-    warnings = [flag for flag in host.STRICT if flag != '-std=c99'] + ['-std=gnu11', '-Wno-missing-prototypes']
-    c.must('gcc', *warnings, host.LEVEL, '-I', stubs, '-I', device, '-I', os.path.join(c.folder, 'src'), '-o', 'device', *files, '-lm')
+    files = [
+        os.path.join(device, 'esp-idf', 'main', 'main.c'),
+        os.path.join(stubs, 'partition.c'),
+    ] + host.sources(c.folder)
+    warnings = [flag for flag in host.STRICT if flag != '-std=c99'] + [
+        '-std=gnu11',
+        '-Wno-missing-prototypes',
+    ]
+    c.must(
+        'gcc',
+        *warnings,
+        host.LEVEL,
+        '-I',
+        stubs,
+        '-I',
+        device,
+        '-I',
+        os.path.join(c.folder, 'src'),
+        '-o',
+        'device',
+        *files,
+        '-lm'
+    )
     with open(os.path.join(c.work, 'console'), 'wb') as f:
         f.write(downloads(c))
     judge_device(c.must('sh', '-c', './device < console'))
-    check_partitions(os.path.join(device, 'esp-idf', 'partitions.csv'), 2 * (c.compiled.manifest['weights']['size'] + 5120))
+    check_partitions(
+        os.path.join(device, 'esp-idf', 'partitions.csv'),
+        2 * (c.compiled.manifest['weights']['size'] + 5120),
+    )
 
 
 def esp_idf_device_stream(c):
@@ -452,7 +669,8 @@ def esp_idf_device_stream(c):
 
 
 def check_partitions(path, needed):
-    """Application partitions begin at 64 KiB, others at 4 KiB; the weights have room for two slots."""
+    """Application partitions begin at 64 KiB, others at 4 KiB; the weights have room for two
+    slots."""
     sizes = {}
     with open(path) as f:
         for line in f:
@@ -486,14 +704,33 @@ int main(void)
     return 0;
 }
 '''
-AVR_FLAGS = ['-mmcu=atmega2560', '-Os', '-std=gnu99', '-Wall', '-Wextra', '-Werror', '-ffunction-sections', '-fdata-sections', '-Wl,--gc-sections']
+AVR_FLAGS = [
+    '-mmcu=atmega2560',
+    '-Os',
+    '-std=gnu99',
+    '-Wall',
+    '-Wextra',
+    '-Werror',
+    '-ffunction-sections',
+    '-fdata-sections',
+    '-Wl,--gc-sections',
+]
 
 
 def avr_runs(c, before, test):
     """The folder in a program that prints what test, an expression, says."""
     need('avr-gcc', 'simavr')
     write(os.path.join(c.work, 'main.c'), AVR_MAIN % (before, test))
-    c.must('avr-gcc', *AVR_FLAGS, '-I' + os.path.join(c.folder, 'src'), *host.sources(c.folder), 'main.c', '-lm', '-o', 'avr.elf')
+    c.must(
+        'avr-gcc',
+        *AVR_FLAGS,
+        '-I' + os.path.join(c.folder, 'src'),
+        *host.sources(c.folder),
+        'main.c',
+        '-lm',
+        '-o',
+        'avr.elf'
+    )
     c.judge_text(c.must('simavr', '-m', 'atmega2560', '-f', '16000000', 'avr.elf'))
 
 
@@ -540,7 +777,16 @@ def avr_flash(c):
 
 
 # What avr-libc has not, by the operators that use it, and for which numbers they are tried.
-AVR_FUNCTIONS = [('Softplus', -3, 4), ('Elu', -2, 2), ('Asinh', -9, 9), ('Acosh', 1, 9), ('Atanh', -0.9, 0.9), ('Round', -2.5, 3), ('Erf', -2, 2), ('Gelu', -3, 3)]
+AVR_FUNCTIONS = [
+    ('Softplus', -3, 4),
+    ('Elu', -2, 2),
+    ('Asinh', -9, 9),
+    ('Acosh', 1, 9),
+    ('Atanh', -0.9, 0.9),
+    ('Round', -2.5, 3),
+    ('Erf', -2, 2),
+    ('Gelu', -3, 3),
+]
 
 
 def avr_functions(c):
@@ -550,7 +796,10 @@ def avr_functions(c):
     for op, low, high in AVR_FUNCTIONS:
         for name, number in (('half', (high - low) / 2), ('middle', (high + low) / 2)):
             weights.append(onnx.make_tensor(op + name, f32, [], struct.pack('<f', number)))
-        nodes += [onnx.make_node('Mul', ['x', op + 'half'], [op + 'part']), onnx.make_node('Add', [op + 'part', op + 'middle'], [op + 'x'])]
+        nodes += [
+            onnx.make_node('Mul', ['x', op + 'half'], [op + 'part']),
+            onnx.make_node('Add', [op + 'part', op + 'middle'], [op + 'x']),
+        ]
         nodes.append(onnx.make_node(op, [op + 'x'], [op]))
         outs.append(onnx.make_value(op, f32, [n]))
     model = os.path.join(c.work, 'functions.onnx')
@@ -586,11 +835,20 @@ endian = 'little'
 def quantized(path):
     """A convolution of bytes, 8 channels to 8."""
     float_, unsigned, signed = 1, 2, 3
-    kept = [('s', float_, [], struct.pack('<f', .05)), ('z', unsigned, [], b'\x65'), ('n', signed, [], b'\0'), ('w', signed, [8, 8, 1, 1], bytes(range(64)))]
+    kept = [
+        ('s', float_, [], struct.pack('<f', 0.05)),
+        ('z', unsigned, [], b'\x65'),
+        ('n', signed, [], b'\0'),
+        ('w', signed, [8, 8, 1, 1], bytes(range(64))),
+    ]
     node = onnx.make_node('QLinearConv', ['x', 's', 'z', 'w', 's', 'n', 's', 'z'], ['y'])
     ends = [onnx.make_value(name, unsigned, [1, 8, 6, 6]) for name in 'xy']
     with open(path, 'wb') as f:
-        f.write(onnx.make_model([node], ends[:1], ends[1:], [onnx.make_tensor(*facts) for facts in kept]))
+        f.write(
+            onnx.make_model(
+                [node], ends[:1], ends[1:], [onnx.make_tensor(*facts) for facts in kept]
+            )
+        )
 
 
 def frame_pointers(c):
@@ -600,7 +858,14 @@ def frame_pointers(c):
     quantized(model)
     c.must(c.o.inlay, 'compile', model, '-o', folder, '--target=cortex-m4')
     write(os.path.join(c.work, 'arm.cmake'), ARM_CMAKE % ARM_FLAGS)
-    c.must('cmake', '-S', folder, '-B', 'by-cmake', '-DCMAKE_TOOLCHAIN_FILE=' + os.path.join(c.work, 'arm.cmake'))
+    c.must(
+        'cmake',
+        '-S',
+        folder,
+        '-B',
+        'by-cmake',
+        '-DCMAKE_TOOLCHAIN_FILE=' + os.path.join(c.work, 'arm.cmake'),
+    )
     c.must('cmake', '--build', 'by-cmake', '--target', 'model')
     write(os.path.join(c.work, 'arm.ini'), ARM_MESON % ARM_FLAGS.split())
     c.must('meson', 'setup', 'by-meson', folder, '--cross-file', 'arm.ini')
@@ -615,30 +880,76 @@ def cmsis_pack(c):
     order = ['vendor', 'name', 'description', 'url', 'releases', 'components']
     assert [e.tag for e in package] == order, 'the schema has them in this order'
     component = package.find('components/component')
-    assert re.fullmatch(r'\d+\.\d+\.\d+', component.get('Cversion')) and component.get('Cversion') == package.find('releases/release').get('version')
-    files = {kind: [os.path.join(c.folder, e.get('name')) for e in component.findall('files/file') if e.get('category') == kind] for kind in ('source', 'header', 'include', 'doc')}
+    assert re.fullmatch(r'\d+\.\d+\.\d+', component.get('Cversion')) and component.get(
+        'Cversion'
+    ) == package.find('releases/release').get('version')
+    files = {
+        kind: [
+            os.path.join(c.folder, e.get('name'))
+            for e in component.findall('files/file')
+            if e.get('category') == kind
+        ]
+        for kind in ('source', 'header', 'include', 'doc')
+    }
     assert all(os.path.exists(f) for group in files.values() for f in group), files
-    assert sorted(files['source'] + files['header']) == sorted(os.path.join(c.folder, 'src', f) for f in os.listdir(os.path.join(c.folder, 'src')) if f.endswith(('.c', '.h')))
+    assert sorted(files['source'] + files['header']) == sorted(
+        os.path.join(c.folder, 'src', f)
+        for f in os.listdir(os.path.join(c.folder, 'src'))
+        if f.endswith(('.c', '.h'))
+    )
     write(os.path.join(c.work, 'use.c'), GOLDEN_MAIN % (c.name, c.name))
-    c.must('arm-none-eabi-gcc', '-mcpu=cortex-m4', '-mthumb', '-Os', '-Wall', '-Werror', *['-I' + f for f in files['include']], *files['source'], 'use.c',
-           '--specs=nosys.specs', '-Wl,--no-warnings', '-lm', '-o', 'use.elf')
+    c.must(
+        'arm-none-eabi-gcc',
+        '-mcpu=cortex-m4',
+        '-mthumb',
+        '-Os',
+        '-Wall',
+        '-Werror',
+        *['-I' + f for f in files['include']],
+        *files['source'],
+        'use.c',
+        '--specs=nosys.specs',
+        '-Wl,--no-warnings',
+        '-lm',
+        '-o',
+        'use.elf'
+    )
 
 
 def properties(path):
     with open(path) as f:
-        return dict(line.rstrip('\n').split('=', 1) for line in f if '=' in line and not line.startswith('#'))
+        return dict(
+            line.rstrip('\n').split('=', 1)
+            for line in f
+            if '=' in line and not line.startswith('#')
+        )
 
 
 def metadata(c):
-    """What PlatformIO, the Arduino library manager and ESP-IDF require of their files, by their schemas."""
+    """What PlatformIO, the Arduino library manager and ESP-IDF require of their files, by their
+    schemas."""
     with open(os.path.join(c.folder, 'library.json')) as f:
         library = json.load(f)
-    assert not set(':;/,@<>') & set(library['name']) and re.fullmatch(r'\d+\.\d+\.\d+', library['version'])
+    assert not set(':;/,@<>') & set(library['name']) and re.fullmatch(
+        r'\d+\.\d+\.\d+', library['version']
+    )
     assert os.path.isdir(os.path.join(c.folder, library['build']['srcDir']))
     arduino = properties(os.path.join(c.folder, 'library.properties'))
-    for key in ('name', 'version', 'author', 'maintainer', 'sentence', 'paragraph', 'category', 'url', 'architectures'):
+    for key in (
+        'name',
+        'version',
+        'author',
+        'maintainer',
+        'sentence',
+        'paragraph',
+        'category',
+        'url',
+        'architectures',
+    ):
         assert arduino.get(key), 'library.properties lacks ' + key
-    assert re.fullmatch(r'[A-Za-z0-9][\w .-]{0,62}', arduino['name']) and not arduino['name'].lower().startswith('arduino')
+    assert re.fullmatch(r'[A-Za-z0-9][\w .-]{0,62}', arduino['name']) and not arduino[
+        'name'
+    ].lower().startswith('arduino')
     assert os.path.exists(os.path.join(c.folder, 'src', arduino['includes']))
     assert os.path.exists(os.path.join(c.folder, 'examples', c.name, c.name + '.ino'))
     with open(os.path.join(c.folder, 'idf_component.yml')) as f:
@@ -650,8 +961,29 @@ def metadata(c):
 
 
 # By what runs for the model's second name too; the others take one.
-QUICK = [cmake_subdirectory, cmake_install, cmake_pkg_config, meson_subproject, meson_install, metadata, cmsis_pack, esp_idf_device, esp_idf_device_stream]
-REST = [avr, avr_flash, avr_functions, frame_pointers, rust_cc, platformio, pico_sdk, esp_idf_linux, zephyr, zephyr_device]
+QUICK = [
+    cmake_subdirectory,
+    cmake_install,
+    cmake_pkg_config,
+    meson_subproject,
+    meson_install,
+    metadata,
+    cmsis_pack,
+    esp_idf_device,
+    esp_idf_device_stream,
+]
+REST = [
+    avr,
+    avr_flash,
+    avr_functions,
+    frame_pointers,
+    rust_cc,
+    platformio,
+    pico_sdk,
+    esp_idf_linux,
+    zephyr,
+    zephyr_device,
+]
 
 
 def models_of(system):
@@ -681,7 +1013,9 @@ def main():
     o = p.parse_args()
     t = tap.Tap()
     only = (o.only or 'quick,rest').split(',')
-    chosen = [x for x in QUICK + REST if x.__name__ in only or ('quick' if x in QUICK else 'rest') in only]
+    chosen = [
+        x for x in QUICK + REST if x.__name__ in only or ('quick' if x in QUICK else 'rest') in only
+    ]
     with host.Work() as o.unpacked:
         for system, name in [(system, name) for system in chosen for name in models_of(system)]:
             attempt(t, o, system, name)

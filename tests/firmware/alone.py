@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each kernel in a file by itself, as models with one of its kind have it, compiled and assembled for each core: compilers
-make other code of functions that have one caller. gcc for Cortex-M55 writes conversions under a condition that its assembler
-does not take, and assembly may need more registers than some level of optimization leaves.
+"""Each kernel in a file by itself, as models with one of its kind have it, compiled and assembled
+for each core: compilers make other code of functions that have one caller. gcc for Cortex-M55
+writes conversions under a condition that its assembler does not take, and assembly may need more
+registers than some level of optimization leaves.
 
     alone.py --root ROOT [--cores m55] [--levels s,1] [--headers pool,quant]"""
 import argparse
@@ -15,18 +16,34 @@ import cores
 import host
 import tap
 
-UNIT = '#include <math.h>\n#include "inlay.h"\n#include "kernels/%s.h"\ninlay_kernel *const kernels[] = { inlay_%s };\n'
+UNIT = (
+    '#include <math.h>\n'
+    '#include "inlay.h"\n'
+    '#include "kernels/%s.h"\n'
+    'inlay_kernel *const kernels[] = { inlay_%s };\n'
+)
 
 
 def kernels(root):
     """(header, kernel) of each row of the table."""
     with open(os.path.join(root, 'runtime', 'kernels', 'kernels.def')) as f:
-        return [(header, name) for name, header in re.findall(r'^KERNEL\((\w+), \w+, "(\w+)\.h"', f.read(), re.M)]
+        return [
+            (header, name)
+            for name, header in re.findall(r'^KERNEL\((\w+), \w+, "(\w+)\.h"', f.read(), re.M)
+        ]
 
 
 def assemble(core, level, root, work, header, name):
     """What the compiler says of a kernel, or nothing."""
-    files = ['-I', os.path.join(root, 'runtime'), '-c', '-xc', '-', '-o', os.path.join(work, 'kernel.o')]
+    files = [
+        '-I',
+        os.path.join(root, 'runtime'),
+        '-c',
+        '-xc',
+        '-',
+        '-o',
+        os.path.join(work, 'kernel.o'),
+    ]
     command = [core.compiler + 'gcc', '-std=gnu99', level] + core.flags + files
     done = subprocess.run(command, input=UNIT % (header, name), stderr=subprocess.PIPE, text=True)
     return done.stderr[:2000]

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of a run of each model on each core, exact, against the checked-in table counts.tsv; bytes of stack, and of
-code at -O2 and at -Os (`small`), too. More of any fails; fewer ask for a new table.
+"""Instructions of a run of each model on each core, exact, against the checked-in table counts.tsv;
+bytes of stack, and of code at -O2 and at -Os (`small`), too. More of any fails; fewer ask for a new
+table.
 
-    counts.py --inlay INLAY [--corpus CORPUS] [--models MODELS] [--update] [--print] [--cores m4,m55] [--only REGEX]
+    counts.py --inlay INLAY [--corpus CORPUS] [--models MODELS] [--update] [--print] [--cores
+    m4,m55] [--only REGEX]
 
---update writes the table anew (rows of what is not here stay). --print: the table for docs/FIGURES.md. The figures are those of
-one compiler, whose versions the table names; with another one the test is skipped."""
+--update writes the table anew (rows of what is not here stay). --print: the table for
+docs/FIGURES.md. The figures are those of one compiler, whose versions the table names; with another
+one the test is skipped."""
 import argparse
 import os
 import re
@@ -20,15 +23,25 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, 'counts.tsv')
 # The repository's models on every core, the corpus's where integers or an FPU make them bearable.
 OWN = ['digits', 'sine']
-CORPUS = ['quant-qdq/mlperf-tiny-resnet8-qdq', 'quant-qdq/mlperf-tiny-kws-int8', 'quant-qdq/mlperf-tiny-ad-int8',
-          'quant-qop/micro-kws-m-qoperator', 'cnn/mlperf-tiny-resnet8', 'audio/mlperf-tiny-kws', 'cnn/mlperf-tiny-vww', 'autoencoder/mlperf-tiny-ad']
+CORPUS = [
+    'quant-qdq/mlperf-tiny-resnet8-qdq',
+    'quant-qdq/mlperf-tiny-kws-int8',
+    'quant-qdq/mlperf-tiny-ad-int8',
+    'quant-qop/micro-kws-m-qoperator',
+    'cnn/mlperf-tiny-resnet8',
+    'audio/mlperf-tiny-kws',
+    'cnn/mlperf-tiny-vww',
+    'autoencoder/mlperf-tiny-ad',
+]
 FIELDS = 'core model gcc macs instructions cycles stack code small'.split()
-TEXTS = 3      # fields that are no numbers
+TEXTS = 3  # fields that are no numbers
 
 
 def cycles(core, got):
-    """A model, not a measurement, and without the waits of flash. Cortex-M4: an instruction takes a cycle, a load one more.
-    Cortex-M55: loads of vectors take two beats and overlap with arithmetic; an instruction takes 1.3 cycles."""
+    """A model, not a measurement, and without the waits of flash. Cortex-M4: an instruction takes a
+    cycle, a load one more. Cortex-M55: loads of vectors take two beats and overlap with arithmetic;
+    an instruction takes 1.3 cycles.
+    """
     if core.name == 'm4':
         return got.instructions + got.loads
     return got.instructions * 13 // 10 if core.name == 'm55' else 0
@@ -40,15 +53,27 @@ def measure(inlay, core, folder, name):
     model = host.model_of(folder)
     with host.Work() as work:
         out = os.path.join(work, 'out')
-        image.must([inlay, 'compile', model, '-o', out, '--name', 'net', '--target', core.target] + host.shape_flags(model, data))
+        image.must(
+            [inlay, 'compile', model, '-o', out, '--name', 'net', '--target', core.target]
+            + host.shape_flags(model, data)
+        )
         man = host.manifest(out, 'net')
         image.write_case(work, 'net', man, [tensor for _, tensor in data])
         image.build(core, work, out, '-O2')
         got = image.run(core, work, man, image.plugin(work), core.name == 'm4')
         code = image.code_bytes(core, work)
         image.build(core, work, out, '-Os')
-        return {'core': core.name, 'model': name, 'gcc': compiler_of(core), 'macs': man['totals']['macs'], 'instructions': got.instructions, 'cycles': cycles(core, got),
-                'stack': got.stack, 'code': code, 'small': image.code_bytes(core, work)}
+        return {
+            'core': core.name,
+            'model': name,
+            'gcc': compiler_of(core),
+            'macs': man['totals']['macs'],
+            'instructions': got.instructions,
+            'cycles': cycles(core, got),
+            'stack': got.stack,
+            'code': code,
+            'small': image.code_bytes(core, work),
+        }
 
 
 def compiler_of(core):
@@ -84,15 +109,34 @@ def judge(t, old, row):
         t.skip(label, 'the table is of gcc %s' % old['gcc'])
         return
     for field in ('instructions', 'stack', 'code', 'small'):
-        t.ok('%s: %s' % (label, field), row[field] <= old[field], '%d, the table says %d' % (row[field], old[field]))
+        t.ok(
+            '%s: %s' % (label, field),
+            row[field] <= old[field],
+            '%d, the table says %d' % (row[field], old[field]),
+        )
     if row['instructions'] < old['instructions']:
-        print('# %s: %d instructions, the table says %d: counts.py --update' % (label, row['instructions'], old['instructions']))
+        print(
+            '# %s: %d instructions, the table says %d: counts.py --update'
+            % (label, row['instructions'], old['instructions'])
+        )
 
 
 def show(row):
     per = row['instructions'] / row['macs'] if row['macs'] else 0
-    print('| %s | %s | %s | %.3f | %s | %d | %d | %d |' % (row['model'], row['core'], format(row['instructions'], ','), per,
-          '%.2f' % (row['cycles'] / row['macs']) if row['cycles'] else '', row['stack'], row['code'], row['small']), flush=True)
+    print(
+        '| %s | %s | %s | %.3f | %s | %d | %d | %d |'
+        % (
+            row['model'],
+            row['core'],
+            format(row['instructions'], ','),
+            per,
+            '%.2f' % (row['cycles'] / row['macs']) if row['cycles'] else '',
+            row['stack'],
+            row['code'],
+            row['small'],
+        ),
+        flush=True,
+    )
 
 
 def cases(o):
@@ -122,7 +166,13 @@ def main():
     t = tap.Tap()
     table = read_table()
     if o.print:
-        print('| model | core | instructions | per MAC | cycles per MAC (model) | stack | code -O2 | code -Os |\n|---|---|---|---|---|---|---|---|')
+        print(
+            (
+                '| model | core | instructions | per MAC | cycles per MAC (model) | stack '
+                '| code -O2 | code -Os |\n'
+                '|---|---|---|---|---|---|---|---|'
+            )
+        )
     for core, folder, name in cases(o):
         if o.only and not re.search(o.only, name):
             continue

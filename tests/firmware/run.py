@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models on emulated bare cores: no start files, no allocator, constants in memory that faults on writes where the board has
-such protection; the answer compared with the reference and, bit for bit, with the same C on the host; the stack that a run
-takes compared with what the header states.
+"""Models on emulated bare cores: no start files, no allocator, constants in memory that faults on
+writes where the board has such protection; the answer compared with the reference and, bit for bit,
+with the same C on the host; the stack that a run takes compared with what the header states.
 
-    run.py --inlay INLAY [--cores m4,m55] [--levels O2,Os] [--macs N] [--trusted] [--options=FLAG,...] FOLDER...
+    run.py --inlay INLAY [--cores m4,m55] [--levels O2,Os] [--macs N] [--trusted]
+    [--options=FLAG,...] FOLDER...
 
-FOLDER holds a model, or folders of models. --macs: none with more multiplications, a twentieth of them where floats are
-software's. --trusted: references are judged elsewhere; here the host's answers count."""
+FOLDER holds a model, or folders of models. --macs: none with more multiplications, a twentieth of
+them where floats are software's. --trusted: references are judged elsewhere; here the host's
+answers count."""
 import argparse
 import glob
 import os
@@ -36,20 +38,32 @@ def compare_host(t, label, core, work, net, got):
     want = net.on_host(flags)
     if rounded:
         bad = [b for b in (onnx.difference(a, b, 1e-4, 1e-5) for a, b in zip(got, want)) if b]
-        t.ok("%s: the host's answer, but for the last bits of %s" % (label, ', '.join(rounded)), not bad, bad)
+        t.ok(
+            "%s: the host's answer, but for the last bits of %s" % (label, ', '.join(rounded)),
+            not bad,
+            bad,
+        )
     else:
-        t.ok(label + ": the host's answer bit for bit", all(a.raw == b.raw for a, b in zip(got, want)),
-             [onnx.difference(a, b, 0, 0) for a, b in zip(got, want)])
+        t.ok(
+            label + ": the host's answer bit for bit",
+            all(a.raw == b.raw for a, b in zip(got, want)),
+            [onnx.difference(a, b, 0, 0) for a, b in zip(got, want)],
+        )
 
 
 class Net:
     """A model's C for one target, and the host's answers to it."""
+
     def __init__(self, inlay, folder, name, work, target, options=(), answers=None):
         self.data, self.want = host.test_data(folder)
         self.inputs = [tensor for _, tensor in self.data]
         self.name, self.work, self.out = name, work, os.path.join(work, 'out')
         model = host.model_of(folder)
-        status, self.text = host.run([inlay, 'compile', model, '-o', self.out, '--name', name, '--target', target] + list(options) + host.shape_flags(model, self.data))
+        status, self.text = host.run(
+            [inlay, 'compile', model, '-o', self.out, '--name', name, '--target', target]
+            + list(options)
+            + host.shape_flags(model, self.data)
+        )
         self.good = status == 0
         self.answers, self.made = {} if answers is None else answers, {}
         if self.good:
@@ -69,7 +83,9 @@ class Net:
         if key not in self.answers:
             folder = os.path.join(self.work, 'host%d' % len(self.answers))
             os.mkdir(folder)
-            self.answers[key] = image.on_host(folder, self.name, self.man, self.inputs, self.out, flags)
+            self.answers[key] = image.on_host(
+                folder, self.name, self.man, self.inputs, self.out, flags
+            )
         return self.answers[key]
 
 
@@ -88,7 +104,11 @@ def run_core(t, core, net, level, o):
             t.ok(label + ': builds without a warning and runs', False, str(e))
         return
     names = image.symbols(core, work)
-    t.ok(label + ': no allocator in the image', not image.ALLOCATOR.search(names), image.ALLOCATOR.findall(names))
+    t.ok(
+        label + ': no allocator in the image',
+        not image.ALLOCATOR.search(names),
+        image.ALLOCATOR.findall(names),
+    )
     if not o.trusted:
         compare_reference(t, label, net, got.outputs)
     compare_host(t, label, core, work, net, got.outputs)
@@ -96,9 +116,15 @@ def run_core(t, core, net, level, o):
     if stated < 0:
         t.skip(label + ': stack', 'a kernel of it is not measured')
     elif level in cores.LEVELS:
-        t.ok('%s: %d bytes of stack, %d stated' % (label, got.stack, stated), got.stack <= stated < 4 * got.stack)
-    print('# %s: %d bytes text, %d data, %d bss; stack %d bytes%s' %
-          (label, text, data, bss, got.stack, '; read-only constants' if got.protected else ''), flush=True)
+        t.ok(
+            '%s: %d bytes of stack, %d stated' % (label, got.stack, stated),
+            got.stack <= stated < 4 * got.stack,
+        )
+    print(
+        '# %s: %d bytes text, %d data, %d bss; stack %d bytes%s'
+        % (label, text, data, bss, got.stack, '; read-only constants' if got.protected else ''),
+        flush=True,
+    )
 
 
 def run_fault(t, core, net, level):
@@ -109,7 +135,11 @@ def run_fault(t, core, net, level):
     image.build(core, work, net.out, level, ['-DCASE_WRITES_WEIGHTS=case_in0'], made=net.made)
     status, text = image.emulate(core, work)
     if 'protected' in text:
-        t.ok(core.name + ': a store into constants faults', status == 97 and 'written' not in text, text)
+        t.ok(
+            core.name + ': a store into constants faults',
+            status == 97 and 'written' not in text,
+            text,
+        )
     else:
         t.skip(core.name + ': a store into constants faults', 'no memory protection')
 
@@ -119,13 +149,23 @@ def run_selftest(t, core, inlay, folder, work, level):
     os.mkdir(work)
     net = Net(inlay, folder, 'm', work, core.target, ['--emit=selftest'])
     image.write_case(work, net.name, net.man, net.inputs, net.out)
-    image.build(core, work, net.out, level, ['-DM_SELFTEST', '-DCASE_SELFTEST=m_selftest', '-DCASE_STEPS=M_STEPS'])
+    image.build(
+        core,
+        work,
+        net.out,
+        level,
+        ['-DM_SELFTEST', '-DCASE_SELFTEST=m_selftest', '-DCASE_STEPS=M_STEPS'],
+    )
     status, text = image.emulate(core, work)
     words = os.path.join(work, 'words.txt')
     with open(words, 'w') as f:
         f.write(text)
     compared, said = host.run([inlay, 'steps', os.path.join(net.out, 'm.json'), words])
-    t.ok(core.name + ': self-test, the word of each step', not status and not compared and 'all right' in said, text + said)
+    t.ok(
+        core.name + ': self-test, the word of each step',
+        not status and not compared and 'all right' in said,
+        text + said,
+    )
 
 
 def ready_cores(t, names):
@@ -144,7 +184,13 @@ def ready_cores(t, names):
 def model_folders(folders):
     found = []
     for folder in folders:
-        found += [os.path.dirname(path) for path in sorted(glob.glob(os.path.join(folder, '*.onnx')) + glob.glob(os.path.join(folder, '*', '*.onnx')))]
+        found += [
+            os.path.dirname(path)
+            for path in sorted(
+                glob.glob(os.path.join(folder, '*.onnx'))
+                + glob.glob(os.path.join(folder, '*', '*.onnx'))
+            )
+        ]
     return found
 
 
@@ -157,7 +203,15 @@ def run_model(t, folder, work, ready, o, first):
         if core.target not in nets and macs <= most:
             own = os.path.join(work, core.target)
             os.mkdir(own)
-            nets[core.target] = Net(o.inlay, folder, name, own, core.target, [f for f in o.options.split(',') if f], answers)
+            nets[core.target] = Net(
+                o.inlay,
+                folder,
+                name,
+                own,
+                core.target,
+                [f for f in o.options.split(',') if f],
+                answers,
+            )
         net = nets.get(core.target)
         macs = net.man['totals']['macs'] if net and net.good else macs
         if macs > most:
@@ -172,7 +226,9 @@ def run_model(t, folder, work, ready, o, first):
                 run_core(t, core, net, level, o)
             if first:
                 run_fault(t, core, net, levels[0])
-                run_selftest(t, core, o.inlay, folder, os.path.join(work, core.name + '-selftest'), levels[0])
+                run_selftest(
+                    t, core, o.inlay, folder, os.path.join(work, core.name + '-selftest'), levels[0]
+                )
 
 
 def main():

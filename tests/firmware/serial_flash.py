@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ResNet-50 with random weights on an emulated Cortex-M7 with 16 MB of RAM: its weights of 102 MB lie in a serial flash, here a
-file that is read page by page. At most 256 KiB of them are resident, each byte is read once a run, and the results are the bits
-of the same C on the host.
+"""ResNet-50 with random weights on an emulated Cortex-M7 with 16 MB of RAM: its weights of 102 MB
+lie in a serial flash, here a file that is read page by page. At most 256 KiB of them are resident,
+each byte is read once a run, and the results are the bits of the same C on the host.
 
     serial_flash.py --inlay INLAY"""
 import argparse
@@ -19,11 +19,14 @@ from onnx import make_model, make_node, make_tensor, make_value
 WINDOW = 256 << 10
 STAGES = ((64, 256, 3), (128, 512, 4), (256, 1024, 6), (512, 2048, 3))
 # Code and constants share the memory at 0; all of the external RAM is for the arena.
-CORE = next(c for c in cores.CORES if c.name == 'm7')._replace(code=(0, 21), const=(0x200000, 21), ram=(0x60000000, 24))
+CORE = next(c for c in cores.CORES if c.name == 'm7')._replace(
+    code=(0, 21), const=(0x200000, 21), ram=(0x60000000, 24)
+)
 
 
 class Network:
     """Convolutions with a bias, as exporters leave them behind BatchNormalization."""
+
     def __init__(self):
         self.nodes, self.weights = [], []
         draw = random.Random(5)
@@ -36,7 +39,9 @@ class Network:
         begin = 977 * len(self.weights) % 4096
         some = array.array('f', (size * v for v in self.numbers[begin:] + self.numbers[:begin]))
         name = 'w%d' % len(self.weights)
-        self.weights.append(make_tensor(name, 1, dims, (some * (count // len(some) + 1))[:count].tobytes()))
+        self.weights.append(
+            make_tensor(name, 1, dims, (some * (count // len(some) + 1))[:count].tobytes())
+        )
         return name
 
     def node(self, op, inputs, **attributes):
@@ -47,7 +52,9 @@ class Network:
     def conv(self, x, into, out, side, stride):
         w = self.weight([out, into, side, side], (2 / (into * side * side)) ** 0.5)
         pad = side // 2
-        return self.node('Conv', [x, w, self.weight([out], 0.1)], strides=[stride, stride], pads=[pad] * 4)
+        return self.node(
+            'Conv', [x, w, self.weight([out], 0.1)], strides=[stride, stride], pads=[pad] * 4
+        )
 
     def relu(self, x):
         return self.node('Relu', [x])
@@ -60,22 +67,56 @@ class Network:
         return self.relu(self.node('Add', [y, beside]))
 
     def model(self):
-        x = self.node('MaxPool', [self.relu(self.conv('x', 3, 64, 7, 2))], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+        x = self.node(
+            'MaxPool',
+            [self.relu(self.conv('x', 3, 64, 7, 2))],
+            kernel_shape=[3, 3],
+            strides=[2, 2],
+            pads=[1] * 4,
+        )
         into = 64
         for number, (middle, out, blocks) in enumerate(STAGES):
             for i in range(blocks):
                 x = self.block(x, into, middle, out, 2 if number and not i else 1)
                 into = out
         x = self.node('Flatten', [self.node('GlobalAveragePool', [x])])
-        self.nodes.append(make_node('Gemm', [x, self.weight([1000, into], 0.02), self.weight([1000], 0.1)], ['y'], 'y', transB=1))
-        return make_model(self.nodes, [make_value('x', 1, [1, 3, 224, 224])], [make_value('y', 1, [1, 1000])], self.weights)
+        self.nodes.append(
+            make_node(
+                'Gemm',
+                [x, self.weight([1000, into], 0.02), self.weight([1000], 0.1)],
+                ['y'],
+                'y',
+                transB=1,
+            )
+        )
+        return make_model(
+            self.nodes,
+            [make_value('x', 1, [1, 3, 224, 224])],
+            [make_value('y', 1, [1, 1000])],
+            self.weights,
+        )
 
 
 def check(t, inlay, work):
     model, out = os.path.join(work, 'model.onnx'), os.path.join(work, 'out')
     with open(model, 'wb') as f:
         f.write(Network().model())
-    image.must([inlay, 'compile', model, '-o', out, '-n', 'net', '-q', '--target', CORE.target, '--weights=stream', '--window=%d' % WINDOW])
+    image.must(
+        [
+            inlay,
+            'compile',
+            model,
+            '-o',
+            out,
+            '-n',
+            'net',
+            '-q',
+            '--target',
+            CORE.target,
+            '--weights=stream',
+            '--window=%d' % WINDOW,
+        ]
+    )
     man = host.manifest(out, 'net')
     stream = man['weights']['stream']
     draw = random.Random(6)
@@ -96,7 +137,10 @@ def check(t, inlay, work):
     there = os.path.join(work, 'host')
     os.mkdir(there)
     want = image.on_host(there, 'net', man, inputs, out, flags)
-    t.ok("the host's answer bit for bit", [a.raw for a in image.read_outputs(work, man)] == [b.raw for b in want])
+    t.ok(
+        "the host's answer bit for bit",
+        [a.raw for a in image.read_outputs(work, man)] == [b.raw for b in want],
+    )
 
 
 def main():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An instruction that a core skips makes no bad blob a good one: in the code of NAME_weights_open() 2 and 4 bytes are replaced by
-instructions that do nothing, at each address, and a blob with one bit changed is opened on an emulated core. One emulator runs
-them all, each after a reset (skips.c); where a try ends the emulator, another one goes on behind it.
+"""An instruction that a core skips makes no bad blob a good one: in the code of NAME_weights_open()
+2 and 4 bytes are replaced by instructions that do nothing, at each address, and a blob with one bit
+changed is opened on an emulated core. One emulator runs them all, each after a reset (skips.c);
+where a try ends the emulator, another one goes on behind it.
 
     skips.py --inlay INLAY [--cores m3,m33] [--level Os] MODEL"""
 import argparse
@@ -22,22 +23,49 @@ OPENING = re.compile(r'weights_open|inlay_crc|inlay_blob')
 
 
 def changed(blob, at):
-    return blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1:]
+    return blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]
 
 
 def bad_blobs(blob):
     """Another layout, a weight, and the seal."""
     begin = struct.unpack('<I', blob[28:32])[0]
-    return {'layout': changed(blob, 9), 'weights': changed(blob, begin + 100), 'seal': changed(blob, len(blob) - 20)}
+    return {
+        'layout': changed(blob, 9),
+        'weights': changed(blob, begin + 100),
+        'seal': changed(blob, len(blob) - 20),
+    }
 
 
 def build(work, core, out, level, blob):
     with open(os.path.join(work, 'case.blob'), 'wb') as f:
         f.write(blob)
     own = [os.path.join(image.HERE, f) for f in ('start.c', 'start_arm.c', 'skips.c')]
-    command = [core.compiler + 'gcc', '-std=gnu99'] + core.flags + ['-' + level, '-ffunction-sections', '-I', '.', '-I', image.HERE, '-I', os.path.join(out, 'src')]
-    command += ['-D%s=%s' % p for p in image.places(core)] + ['-Wl,--defsym=%s=%s' % p for p in image.places(core)]
-    command += ['-nostartfiles', '-Wl,--gc-sections', '-Wl,--defsym=STACK_SIZE=%d' % image.STACK, '-T', os.path.join(image.HERE, 'link.ld'), '-o', 'app.elf']
+    command = (
+        [core.compiler + 'gcc', '-std=gnu99']
+        + core.flags
+        + [
+            '-' + level,
+            '-ffunction-sections',
+            '-I',
+            '.',
+            '-I',
+            image.HERE,
+            '-I',
+            os.path.join(out, 'src'),
+        ]
+    )
+    command += ['-D%s=%s' % p for p in image.places(core)] + [
+        '-Wl,--defsym=%s=%s' % p for p in image.places(core)
+    ]
+    command += [
+        '-nostartfiles',
+        '-Wl,--gc-sections',
+        '-Wl,--defsym=STACK_SIZE=%d' % image.STACK,
+        '-T',
+        os.path.join(image.HERE, 'link.ld'),
+        '-o',
+        'app.elf',
+    ]
     image.must(command + own + ['data.S'] + host.sources(out) + ['-lm'], work)
 
 
@@ -66,7 +94,24 @@ def run(work, core, tries):
         f.write(b''.join(struct.pack('<2I', *one) for one in tries))
     with open(os.path.join(work, 'results'), 'w'):
         pass
-    command = [core.qemu] + core.machine + ['-display', 'none', '-serial', 'none', '-monitor', 'none', '-icount', 'shift=3', '-semihosting-config', 'enable=on,target=native', '-kernel', 'app.elf']
+    command = (
+        [core.qemu]
+        + core.machine
+        + [
+            '-display',
+            'none',
+            '-serial',
+            'none',
+            '-monitor',
+            'none',
+            '-icount',
+            'shift=3',
+            '-semihosting-config',
+            'enable=on,target=native',
+            '-kernel',
+            'app.elf',
+        ]
+    )
     while len(results_of(work)) < len(tries):
         emulate(command, work)
         if len(results_of(work)) < len(tries):
@@ -77,7 +122,13 @@ def run(work, core, tries):
 
 def emulate(command, work):
     """Until it ends, or there is no result for too long."""
-    with subprocess.Popen(command, cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as emulator:
+    with subprocess.Popen(
+        command,
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as emulator:
         before = -1
         while before < len(results_of(work)):
             before = len(results_of(work))
@@ -92,7 +143,20 @@ def emulate(command, work):
 def check_core(t, o, core):
     with host.Work() as work:
         out = os.path.join(work, 'out')
-        image.must([o.inlay, 'compile', o.model, '-o', out, '-n', 'net', '--weights=blob', '--target', core.target])
+        image.must(
+            [
+                o.inlay,
+                'compile',
+                o.model,
+                '-o',
+                out,
+                '-n',
+                'net',
+                '--weights=blob',
+                '--target',
+                core.target,
+            ]
+        )
         with open(os.path.join(work, 'data.S'), 'w') as f:
             f.write(DATA)
         with open(os.path.join(out, 'net.blob'), 'rb') as f:
@@ -103,11 +167,26 @@ def check_core(t, o, core):
         for kind, bad in bad_blobs(blob).items():
             build(work, core, out, o.level, bad)
             tries = [(at, n) for at in places_of(work, core) for n in (1, 2)]
-            t.ok(label + 'another ' + kind + ' is not', tries and run(work, core, [(0, 0)]) == REFUSED)
+            t.ok(
+                label + 'another ' + kind + ' is not',
+                tries and run(work, core, [(0, 0)]) == REFUSED,
+            )
             results = run(work, core, tries)
-            taken = [('0x%x' % at, 2 * n) for (at, n), result in zip(tries, results) if result == TAKEN]
-            t.ok(label + 'another %s is not, whatever is skipped, %d ways' % (kind, len(tries)), REFUSED in results and not taken, taken)
-            print('# ' + ', '.join('%s %d' % (letter, results.count(letter)) for letter in sorted(set(results))), flush=True)
+            taken = [
+                ('0x%x' % at, 2 * n) for (at, n), result in zip(tries, results) if result == TAKEN
+            ]
+            t.ok(
+                label + 'another %s is not, whatever is skipped, %d ways' % (kind, len(tries)),
+                REFUSED in results and not taken,
+                taken,
+            )
+            print(
+                '# '
+                + ', '.join(
+                    '%s %d' % (letter, results.count(letter)) for letter in sorted(set(results))
+                ),
+                flush=True,
+            )
 
 
 def main():

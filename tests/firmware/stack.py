@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes of stack that each kernel takes, for each family of targets: the table compiler/ir/stack.def.
+"""Bytes of stack that each kernel takes, for each family of targets: the table
+compiler/ir/stack.def.
 
     stack.py --root ROOT [--update] [--families thumb,dsp] [--headers conv_f32,pool] [--jobs N]
 
-Every header of kernels is compiled as gcc's -fcallgraph-info=su describes it: the deepest path from a kernel, through calls
-of functions whose address its code takes, into the C library, whose functions are read from their instructions. A row's
-figure is the largest over the cores of a family and the levels of optimization. Without --update the rows are compared: what
-takes more than the table says fails, and a kernel without a row. The figures are those of the compilers that stack.def names;
-with others, or none, nothing is compared."""
+Every header of kernels is compiled as gcc's -fcallgraph-info=su describes it: the deepest path from
+a kernel, through calls of functions whose address its code takes, into the C library, whose
+functions are read from their instructions. A row's figure is the largest over the cores of a family
+and the levels of optimization. Without --update the rows are compared: what takes more than the
+table says fails, and a kernel without a row. The figures are those of the compilers that stack.def
+names; with others, or none, nothing is compared."""
 import argparse
 import concurrent.futures
 import os
@@ -23,13 +25,27 @@ import tap
 # Frames that differ by how functions were inlined in another file: a part of the figure, and bytes.
 PART, MORE = 8, 16
 HOST_LEVELS = ['-O3']
-OTHERS = [('arm', 'arm-none-eabi-', ['-mcpu=cortex-a7', '-mfpu=neon-vfpv4', '-mfloat-abi=hard', '--specs=nano.specs'])]
+OTHERS = [
+    (
+        'arm',
+        'arm-none-eabi-',
+        ['-mcpu=cortex-a7', '-mfpu=neon-vfpv4', '-mfloat-abi=hard', '--specs=nano.specs'],
+    )
+]
 OTHERS += [('x86', '', ['-march=' + march]) for march in ('x86-64', 'x86-64-v3', 'x86-64-v4')]
 
 # Slots of rows make frames larger, never smaller.
-UNIT = '#include <math.h>\n#define INLAY_ROW_SLOTS\n#include "inlay.h"\n#include "kernels/%s.h"\ninlay_kernel *const kernels[] = { %s };\n'
+UNIT = (
+    '#include <math.h>\n'
+    '#define INLAY_ROW_SLOTS\n'
+    '#include "inlay.h"\n'
+    '#include "kernels/%s.h"\n'
+    'inlay_kernel *const kernels[] = { %s };\n'
+)
 NODE = re.compile(r'^node: \{ title: "(?:[^"]*:)?([^":]+)" label: "([^"]*)"', re.M)
-EDGE = re.compile(r'^edge: \{ sourcename: "(?:[^"]*:)?([^":]+)" targetname: "(?:[^"]*:)?([^":]+)"', re.M)
+EDGE = re.compile(
+    r'^edge: \{ sourcename: "(?:[^"]*:)?([^":]+)" targetname: "(?:[^"]*:)?([^":]+)"', re.M
+)
 INDIRECT = '__indirect_call'
 CALLS = re.compile(r'CALL|JUMP|PLT|JAL|PC24|BRANCH')
 
@@ -46,7 +62,9 @@ def run(command):
 
 
 class Graph:
-    """Of one object: the bytes of each function's frame, what it calls, and what its code takes the address of."""
+    """Of one object: the bytes of each function's frame, what it calls, and what its code takes the
+    address of."""
+
     def __init__(self, description, relocations):
         self.frame, self.calls, self.refers, self.taken = {}, {}, {}, set()
         for name, label in NODE.findall(description):
@@ -70,13 +88,17 @@ class Graph:
                 continue
             target = row.group(2)
             self.refers.setdefault(section, set()).add(target)
-            if section.startswith('.text') and not CALLS.search(row.group(1)) or not section.startswith('.text'):
+            if (
+                section.startswith('.text')
+                and not CALLS.search(row.group(1))
+                or not section.startswith('.text')
+            ):
                 self.taken.add(self.plain(target))
 
     @staticmethod
     def plain(target):
         """A function's name of that of its section."""
-        return target[len('.text.'):] if target.startswith('.text.') else target
+        return target[len('.text.') :] if target.startswith('.text.') else target
 
     def reachable(self, name):
         seen, todo = set(), [name]
@@ -92,7 +114,9 @@ class Graph:
         return seen
 
     def deepest(self, name, library):
-        indirect = {f for f in self.reachable(name) if f in self.taken and f in self.frame and f != name}
+        indirect = {
+            f for f in self.reachable(name) if f in self.taken and f in self.frame and f != name
+        }
         return self.walk(name, indirect, library, (), {})
 
     def walk(self, name, indirect, library, trail, memo):
@@ -102,7 +126,7 @@ class Graph:
             return library.get(name, 0)
         below = 0
         for called in self.calls.get(name, ()):
-            for target in (indirect if called == INDIRECT else (called,)):
+            for target in indirect if called == INDIRECT else (called,):
                 if target != name and target not in trail:
                     below = max(below, self.walk(target, indirect, library, trail + (name,), memo))
         memo[name] = self.frame[name] + below
@@ -114,15 +138,24 @@ class Graph:
 
 
 # What an instruction takes of the stack.
-TAKES = [(re.compile(pattern), size) for pattern, size in (
-    (r'^(?:push|stmdb\s+sp!,|stmfd\s+sp!,)\S*\s*\{(.*)\}', 'words'), (r'^v(?:push|stmdb\s+sp!,)\S*\s*\{(.*)\}', 'doubles'),
-    (r'^subs?(?:\.w|w)?\s+sp,\s*(?:sp,\s*)?#(\d+)', 'bytes'), (r'^str\S*\s.*\[sp,\s*#-(\d+)\]!', 'bytes'),
-    (r'^(?:c\.)?addi?(?:16sp)?\s+sp,(?:sp,)?-(\d+)', 'bytes'))]
+TAKES = [
+    (re.compile(pattern), size)
+    for pattern, size in (
+        (r'^(?:push|stmdb\s+sp!,|stmfd\s+sp!,)\S*\s*\{(.*)\}', 'words'),
+        (r'^v(?:push|stmdb\s+sp!,)\S*\s*\{(.*)\}', 'doubles'),
+        (r'^subs?(?:\.w|w)?\s+sp,\s*(?:sp,\s*)?#(\d+)', 'bytes'),
+        (r'^str\S*\s.*\[sp,\s*#-(\d+)\]!', 'bytes'),
+        (r'^(?:c\.)?addi?(?:16sp)?\s+sp,(?:sp,)?-(\d+)', 'bytes'),
+    )
+]
 SPREAD = re.compile(r'([a-z]+)(\d+)-[a-z]+(\d+)')
 
 
 def registers(text):
-    return sum(int(m.group(3)) - int(m.group(2)) + 1 if m else 1 for m in (SPREAD.search(part) for part in text.split(',')))
+    return sum(
+        int(m.group(3)) - int(m.group(2)) + 1 if m else 1
+        for m in (SPREAD.search(part) for part in text.split(','))
+    )
 
 
 def taken_by(instruction):
@@ -159,7 +192,10 @@ def disassembled(text):
     """{address: [bytes of its frame, addresses that it calls or goes on with]} of each function"""
     found, at, held = {}, None, {}
     pointer = 8 if 'elf64' in text else 4
-    words = {int(place, 16): int(value, 16) for place, value in re.findall(r'^ *([0-9a-f]+):\t\.word\t0x([0-9a-f]+)', text, re.M)}
+    words = {
+        int(place, 16): int(value, 16)
+        for place, value in re.findall(r'^ *([0-9a-f]+):\t\.word\t0x([0-9a-f]+)', text, re.M)
+    }
     for line in text.splitlines():
         head = re.match(r'^([0-9a-f]+) <[^>]+>:', line)
         if head:
@@ -183,7 +219,11 @@ def disassembled(text):
 def deepest_from(at, found, trail, memo):
     if at not in memo:
         own, called = found[at]
-        below = [deepest_from(c, found, trail + (at,), memo) for c in called if c in found and c not in trail and c != at]
+        below = [
+            deepest_from(c, found, trail + (at,), memo)
+            for c in called
+            if c in found and c not in trail and c != at
+        ]
         memo[at] = own + max(below or [0])
     return memo[at]
 
@@ -195,11 +235,25 @@ def library_depths(compiler, flags, names, work):
     path = os.path.join(work, 'library%d' % id(names))
     with open(path + '.c', 'w') as f:
         f.write('void start(void)\n{\n}\n')
-    run([compiler + 'gcc'] + flags + ['-nostartfiles', '-Wl,-e,start', '-Wl,--unresolved-symbols=ignore-all', '-o', path + '.elf', path + '.c'] +
-        ['-Wl,-u,' + name for name in sorted(names)] + ['-lm', '-lc', '-lgcc'])
+    run(
+        [compiler + 'gcc']
+        + flags
+        + [
+            '-nostartfiles',
+            '-Wl,-e,start',
+            '-Wl,--unresolved-symbols=ignore-all',
+            '-o',
+            path + '.elf',
+            path + '.c',
+        ]
+        + ['-Wl,-u,' + name for name in sorted(names)]
+        + ['-lm', '-lc', '-lgcc']
+    )
     found = disassembled(run([compiler + 'objdump', '-d', '--no-show-raw-insn', path + '.elf']))
     symbols = run([compiler + 'nm', '--defined-only', path + '.elf'])
-    address = {name: int(at, 16) & ~1 for at, name in re.findall(r'^(\w+) [TtWw] (\S+)$', symbols, re.M)}
+    address = {
+        name: int(at, 16) & ~1 for at, name in re.findall(r'^(\w+) [TtWw] (\S+)$', symbols, re.M)
+    }
     lost = sorted(name for name in names if address.get(name) not in found)
     if lost:
         sys.exit('%sgcc: not in its libraries: %s' % (compiler, ', '.join(lost)))
@@ -209,14 +263,34 @@ def library_depths(compiler, flags, names, work):
 
 class Setting:
     """One compiler with its flags."""
+
     def __init__(self, family, compiler, flags, level):
         self.family, self.compiler, self.flags, self.level = family, compiler, list(flags), level
 
     def compile(self, source, root, work, more=()):
         name = os.path.splitext(os.path.basename(source))[0]
         path = os.path.join(work, '%s-%d' % (name, id(self)))
-        run([self.compiler + 'gcc', '-std=c99', '-fcallgraph-info=su', '-fno-ipa-icf', '-ffunction-sections', '-fdata-sections', '-I', os.path.join(root, 'runtime'),
-             '-I', os.path.join(root, 'templates'), '-c', '-o', path + '.o', source, self.level] + self.flags + list(more))
+        run(
+            [
+                self.compiler + 'gcc',
+                '-std=c99',
+                '-fcallgraph-info=su',
+                '-fno-ipa-icf',
+                '-ffunction-sections',
+                '-fdata-sections',
+                '-I',
+                os.path.join(root, 'runtime'),
+                '-I',
+                os.path.join(root, 'templates'),
+                '-c',
+                '-o',
+                path + '.o',
+                source,
+                self.level,
+            ]
+            + self.flags
+            + list(more)
+        )
         with open(path + '.ci') as f:
             description = f.read()
         graph = Graph(description, run([self.compiler + 'readelf', '-rW', path + '.o']))
@@ -226,14 +300,27 @@ class Setting:
 
 
 def family_of(root, target):
-    rows = dict(re.findall(r'^TARGET\("([^"]+)", (\w+)\)', open(os.path.join(root, 'compiler', 'ir', 'family.def')).read(), re.M))
+    rows = dict(
+        re.findall(
+            r'^TARGET\("([^"]+)", (\w+)\)',
+            open(os.path.join(root, 'compiler', 'ir', 'family.def')).read(),
+            re.M,
+        )
+    )
     return rows[target]
 
 
 def settings(root, families):
-    known = [(family_of(root, core.target), core.compiler, core.flags) for core in cores.CORES if core.name != 'microbit'] + OTHERS
-    found = [Setting(family, compiler, flags, level) for family, compiler, flags in known
-             for level in (cores.LEVELS if compiler else HOST_LEVELS)]
+    known = [
+        (family_of(root, core.target), core.compiler, core.flags)
+        for core in cores.CORES
+        if core.name != 'microbit'
+    ] + OTHERS
+    found = [
+        Setting(family, compiler, flags, level)
+        for family, compiler, flags in known
+        for level in (cores.LEVELS if compiler else HOST_LEVELS)
+    ]
     return [s for s in found if not families or s.family in families]
 
 
@@ -251,13 +338,23 @@ def pointer_of(family):
 
 
 def frame_of_run(setting, root, work, streams):
-    """The path from a generated function to a kernel's call, less what of its frame the model's values take."""
+    """The path from a generated function to a kernel's call, less what of its frame the model's
+    values take."""
     bytes_ = 0
     for by_rows in '01':
         for regions in '01':
-            flags = ['-DMODEL_HAS_SEGMENTS=' + streams, '-DMODEL_BY_ROWS=' + by_rows, '-DMODEL_WAITS=' + by_rows, '-DMODEL_HAS_REGIONS=' + regions]
+            flags = [
+                '-DMODEL_HAS_SEGMENTS=' + streams,
+                '-DMODEL_BY_ROWS=' + by_rows,
+                '-DMODEL_WAITS=' + by_rows,
+                '-DMODEL_HAS_REGIONS=' + regions,
+            ]
             graph = setting.compile(os.path.join(root, 'templates', 'model.c'), root, work, flags)
-            runs = [f for f in graph.frame if re.fullmatch('model_(run|run_with|start|start_with|push|push_with)', f)]
+            runs = [
+                f
+                for f in graph.frame
+                if re.fullmatch('model_(run|run_with|start|start_with|push|push_with)', f)
+            ]
             bytes_ = max([bytes_] + [graph.deepest(f, {}) for f in runs])
     return bytes_ - 5 * pointer_of(setting.family) - 16
 
@@ -266,7 +363,14 @@ def frame_of_fetch(setting, root, work, name):
     """The path from a step that fetches or decodes its constants to its kernel's call."""
     source = os.path.join(work, '%s-%d.c' % (name, id(setting)))
     with open(source, 'w') as f:
-        f.write('#include "inlay_coded.h"\nextern inlay_kernel *const fetches;\ninlay_kernel *const fetches = inlay_%s;\n' % name)
+        f.write(
+            (
+                '#include "inlay_coded.h"\n'
+                'extern inlay_kernel *const fetches;\n'
+                'inlay_kernel *const fetches = inlay_%s;\n'
+            )
+            % name
+        )
     return setting.compile(source, root, work).deepest('inlay_' + name, {})
 
 
@@ -282,12 +386,17 @@ def measure(setting, root, work, headers):
         try:
             graphs.append((names, setting.compile(source, root, work)))
         except Failed as e:
-            print('# %s: not measured on %s: %s' % (header, setting.family, str(e)[-300:]), file=sys.stderr)
+            print(
+                '# %s: not measured on %s: %s' % (header, setting.family, str(e)[-300:]),
+                file=sys.stderr,
+            )
             found.update((name, None) for name in names)
             continue
         outside |= graphs[-1][1].outside()
     library = library_depths(setting.compiler, setting.flags, outside, work)
-    found.update((name, graph.deepest('inlay_' + name, library)) for names, graph in graphs for name in names)
+    found.update(
+        (name, graph.deepest('inlay_' + name, library)) for names, graph in graphs for name in names
+    )
     found['run'] = frame_of_run(setting, root, work, '0')
     found['run_streams'] = frame_of_run(setting, root, work, '1')
     found['fetch'] = frame_of_fetch(setting, root, work, 'fetched')
@@ -313,9 +422,10 @@ HEAD = '''/* SPDX-License-Identifier: Apache-2.0
  *
  * STACK_FAMILY(family, bytes of a pointer, how it was measured): a column.
  * STACK(kernel, bytes of each column): what a call takes on the family's cores, all that it calls
- * included; -1: not measured. `run` and, with streams, `run_streams` is what generated functions take
- * before the kernel, without their table of pointers. It is what gcc says of each frame, along the call graph, the largest of
- * all cores and levels, and an eighth and 16 bytes more for what another file's inlining changes. */
+ * included; -1: not measured. `run` and, with streams, `run_streams` is what generated functions
+ * take before the kernel, without their table of pointers. It is what gcc says of each frame, along
+ * the call graph, the largest of all cores and levels, and an eighth and 16 bytes more for what
+ * another file's inlining changes. */
 '''
 
 
@@ -336,7 +446,9 @@ def write_table(path, how, rows):
         for family, text in how.items():
             f.write('STACK_FAMILY(%s, %d, "%s")\n' % (family, pointer_of(family), text))
         for name in sorted(rows):
-            f.write('STACK(%s, %s)\n' % (name, ', '.join('%d' % rows[name].get(c, -1) for c in how)))
+            f.write(
+                'STACK(%s, %s)\n' % (name, ', '.join('%d' % rows[name].get(c, -1) for c in how))
+            )
 
 
 def measure_all(todo, root, jobs, headers):
@@ -374,14 +486,25 @@ def main():
         t.done()
     found = measure_all(todo, o.root, o.jobs, o.headers.split(',') if o.headers else [])
     if o.update:
-        rounded_rows = {name: {family: rounded(bytes_) for family, bytes_ in row.items()} for name, row in found.items()}
+        rounded_rows = {
+            name: {family: rounded(bytes_) for family, bytes_ in row.items()}
+            for name, row in found.items()
+        }
         how, had = read_table(table)
         rows = {name: dict(had.get(name, {}), **row) for name, row in rounded_rows.items()}
         write_table(table, dict(how, **here), dict(had, **rows) if o.headers else rows)
         return 0
     for name in sorted(found):
-        bad = {family: bytes_ for family, bytes_ in found[name].items() if bytes_ > had.get(name, {}).get(family, -1)}
-        t.ok('%s takes no more stack than its row says' % name, not bad, '%s, not %s' % (bad, had.get(name)))
+        bad = {
+            family: bytes_
+            for family, bytes_ in found[name].items()
+            if bytes_ > had.get(name, {}).get(family, -1)
+        }
+        t.ok(
+            '%s takes no more stack than its row says' % name,
+            not bad,
+            '%s, not %s' % (bad, had.get(name)),
+        )
     t.done()
 
 

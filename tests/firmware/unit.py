@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unit tests of kernels on emulated bare cores: the forms for a core's own instructions against plain sums.
+"""Unit tests of kernels on emulated bare cores: the forms for a core's own instructions against
+plain sums.
 
     unit.py [--cores m4,m55] [--rounds N] [--apart] FILE...
 
-Each FILE of tests/unit/kernels is compiled for each core, with every set of flags that chooses a form of the core's, and once
-more small, where undefined behaviour is a trap; --apart: small without traps, and traps at -O2.
---rounds: random cases of each test."""
+Each FILE of tests/unit/kernels is compiled for each core, with every set of flags that chooses a
+form of the core's, and once more small, where undefined behaviour is a trap; --apart: small without
+traps, and traps at -O2. --rounds: random cases of each test."""
 import argparse
 import os
 import sys
@@ -19,11 +20,20 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, '..', '..')
 UNIT = os.path.join(HERE, 'unit')
 # Undefined behaviour ends the program: a trap needs no library.
-TRAPS = ['-fsanitize=undefined', '-fno-sanitize=null,object-size', '-fsanitize-undefined-trap-on-error']
+TRAPS = [
+    '-fsanitize=undefined',
+    '-fno-sanitize=null,object-size',
+    '-fsanitize-undefined-trap-on-error',
+]
 SMALL, APART = [['-Os'] + TRAPS], [['-Os'], TRAPS]
-FORMS = {'m0': [[]], 'm3': [[]], 'm4': [[]], 'rv32imac': [[]],
-         'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']]}
-OF_THEIR_OWN = ('m4', 'm55')     # cores with instructions for which kernels have forms
+FORMS = {
+    'm0': [[]],
+    'm3': [[]],
+    'm4': [[]],
+    'rv32imac': [[]],
+    'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']],
+}
+OF_THEIR_OWN = ('m4', 'm55')  # cores with instructions for which kernels have forms
 
 
 def forms(core, apart):
@@ -33,12 +43,35 @@ def forms(core, apart):
 
 
 def build(core, work, source, flags, rounds):
-    own = [os.path.join(HERE, f) for f in ('start.c', 'start_arm.c' if 'arm' in core.compiler else 'start_riscv.c')] + [os.path.join(UNIT, 'heap.c'), source]
-    folders = [UNIT, HERE, os.path.join(ROOT, 'runtime'), os.path.join(ROOT, 'tests', 'unit', 'kernels')]
-    command = [core.compiler + 'gcc', '-std=gnu11'] + core.flags + ['-O2'] + flags + ['-ffp-contract=off', '-DROUNDS=%d' % rounds]
+    own = [
+        os.path.join(HERE, f)
+        for f in ('start.c', 'start_arm.c' if 'arm' in core.compiler else 'start_riscv.c')
+    ] + [os.path.join(UNIT, 'heap.c'), source]
+    folders = [
+        UNIT,
+        HERE,
+        os.path.join(ROOT, 'runtime'),
+        os.path.join(ROOT, 'tests', 'unit', 'kernels'),
+    ]
+    command = (
+        [core.compiler + 'gcc', '-std=gnu11']
+        + core.flags
+        + ['-O2']
+        + flags
+        + ['-ffp-contract=off', '-DROUNDS=%d' % rounds]
+    )
     command += [f for folder in folders for f in ('-I', folder)]
-    command += ['-D%s=%s' % p for p in image.places(core)] + ['-nostartfiles', '-Wl,--gc-sections', '-Wl,--defsym=STACK_SIZE=%d' % image.STACK]
-    command += ['-Wl,--defsym=%s=%s' % p for p in image.places(core)] + ['-T', os.path.join(HERE, 'link.ld'), '-o', 'app.elf']
+    command += ['-D%s=%s' % p for p in image.places(core)] + [
+        '-nostartfiles',
+        '-Wl,--gc-sections',
+        '-Wl,--defsym=STACK_SIZE=%d' % image.STACK,
+    ]
+    command += ['-Wl,--defsym=%s=%s' % p for p in image.places(core)] + [
+        '-T',
+        os.path.join(HERE, 'link.ld'),
+        '-o',
+        'app.elf',
+    ]
     image.must(command + own + ['-lm'], work)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every allocation fails, on many models: runs the program `faults` on models of the folders, taken at equal distances.
+"""Every allocation fails, on many models: runs the program `faults` on models of the folders, taken
+at equal distances.
 
     faults.py --inlay INLAY --faults PROGRAM --count 30 FOLDER..."""
 import argparse
@@ -20,7 +21,11 @@ def command(folder):
         return None
     data = host.test_data(folder)[0]
     flags = host.shape_flags(path, data)
-    return [path] + ['--input=' + file for file, _ in data] + ['%s=%s' % pair for pair in zip(flags[::2], flags[1::2])]
+    return (
+        [path]
+        + ['--input=' + file for file, _ in data]
+        + ['%s=%s' % pair for pair in zip(flags[::2], flags[1::2])]
+    )
 
 
 def judge(t, name, words, every):
@@ -44,7 +49,7 @@ def main():
         models = cases.find([f for f in o.folder if os.path.exists(f)], scratch)
         step = max(len(models) // o.count, 1)
         for at in range(0, len(models), step):
-            for name, folder in models[at:at + step]:
+            for name, folder in models[at : at + step]:
                 words = command(folder)
                 if words and host.run([o.inlay, 'run'] + words)[0] == 0:
                     judge(t, name, [o.faults] + words, o.every)

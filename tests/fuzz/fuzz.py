@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one libFuzzer target for a while: its seeds and its corpus first, then new inputs.
 
-    fuzz.py --target FUZZ-NAME --inlay INLAY --models MODELS [--seconds N] [--seed N] [--keep FOLDER]
+    fuzz.py --target FUZZ-NAME --inlay INLAY --models MODELS [--seconds N] [--seed N] [--keep
+    FOLDER]
 
-The short run of CI has always the same seed, so that it fails for what was changed; --seed 0 is another one each time.
+The short run of CI has always the same seed, so that it fails for what was changed; --seed 0 is
+another one each time.
 
-A finding is kept as fuzz-NAME-... in the working directory; `FUZZ-NAME FILE` replays it. With --keep what was learnt is added to
-FOLDER, as files; `fuzz.py --pack FOLDER TAR` makes a corpus of such a folder."""
+A finding is kept as fuzz-NAME-... in the working directory; `FUZZ-NAME FILE` replays it. With
+--keep what was learnt is added to FOLDER, as files; `fuzz.py --pack FOLDER TAR` makes a corpus of
+such a folder."""
 import argparse
 import os
 import re
@@ -19,7 +22,14 @@ import tap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Most bytes of an input, and options of libFuzzer.
-LENGTHS = {'model': 4096, 'prove': 24000, 'place': 2048, 'tensor': 1024, 'external': 1024, 'options': 1024}
+LENGTHS = {
+    'model': 4096,
+    'prove': 24000,
+    'place': 2048,
+    'tensor': 1024,
+    'external': 1024,
+    'options': 1024,
+}
 
 
 def pack(folder, path):
@@ -66,13 +76,36 @@ def main():
         with open(os.environ['INLAY_FUZZ_VALUE'], 'wb') as f:
             f.write(seeds.floats('x', 1, 2, 5, 6))
         gather(o, name, corpus)
-        status, text = host.run([o.target, corpus, '-max_total_time=%d' % o.seconds, '-seed=%d' % o.seed, '-max_len=%d' % LENGTHS[name], '-timeout=60', '-rss_limit_mb=3000', '-print_final_stats=1',
-                                 '-artifact_prefix=' + os.path.join(os.getcwd(), 'fuzz-%s-' % name), '-use_value_profile=1'], limit=o.seconds + 600,
-                                env={'ASAN_OPTIONS': 'allocator_may_return_null=1:handle_abort=1'})
+        status, text = host.run(
+            [
+                o.target,
+                corpus,
+                '-max_total_time=%d' % o.seconds,
+                '-seed=%d' % o.seed,
+                '-max_len=%d' % LENGTHS[name],
+                '-timeout=60',
+                '-rss_limit_mb=3000',
+                '-print_final_stats=1',
+                '-artifact_prefix=' + os.path.join(os.getcwd(), 'fuzz-%s-' % name),
+                '-use_value_profile=1',
+            ],
+            limit=o.seconds + 600,
+            env={'ASAN_OPTIONS': 'allocator_may_return_null=1:handle_abort=1'},
+        )
         if o.keep:
             shutil.copytree(corpus, o.keep, dirs_exist_ok=True)
     count = lambda what: int((re.search(r'stat::%s: +(\d+)' % what, text) or [0, 0])[1])
-    t.ok('%s: %d executions, %d a second, %d files' % (name, count('number_of_executed_units'), count('average_exec_per_sec'), len(re.findall(r'NEW', text))), not status, text[-6000:])
+    t.ok(
+        '%s: %d executions, %d a second, %d files'
+        % (
+            name,
+            count('number_of_executed_units'),
+            count('average_exec_per_sec'),
+            len(re.findall(r'NEW', text)),
+        ),
+        not status,
+        text[-6000:],
+    )
     t.done()
 
 

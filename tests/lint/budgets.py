@@ -21,8 +21,10 @@ LIMITS = {
     'lines of macros that end in \\, kernels': (31, 200),
     'circles of included files': (0, 0),
 }
-TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\d[\w.]*'
-                   r'|<<=|>>=|->|\+\+|--|<<|>>|[<>=!]=|&&|\|\||[-+*/%&|^]=|\S')
+TOKEN = re.compile(
+    r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\d[\w.]*'
+    r'|<<=|>>=|->|\+\+|--|<<|>>|[<>=!]=|&&|\|\||[-+*/%&|^]=|\S'
+)
 
 
 def code_of(text):
@@ -40,7 +42,7 @@ def functions(code):
             while start and lines[start - 1].strip() and lines[start - 1][:1] not in '}#':
                 start -= 1
         elif line == '}' and start is not None:
-            text = '\n'.join(lines[start:i + 1])
+            text = '\n'.join(lines[start : i + 1])
             name = re.search(r'(\w+)\(', text)
             yield name.group(1) if name else '?', len(TOKEN.findall(text))
             start = None
@@ -48,7 +50,11 @@ def functions(code):
 
 def conditionals(code):
     """Statements with a ?: inside another."""
-    return [s.strip() for s in re.split(r'[;{}]', re.sub(r'"(?:\\.|[^"\\])*"|\'.\'', '""', code)) if nested(s)]
+    return [
+        s.strip()
+        for s in re.split(r'[;{}]', re.sub(r'"(?:\\.|[^"\\])*"|\'.\'', '""', code))
+        if nested(s)
+    ]
 
 
 def nested(statement):
@@ -71,12 +77,14 @@ def nested(statement):
 
 def circles(files):
     """Files that include themselves through others, by the groups that hang together."""
-    known = {f: [h for h in re.findall(r'^#include "([^"]+)"', text, re.M)] for f, text in files.items()}
+    known = {
+        f: [h for h in re.findall(r'^#include "([^"]+)"', text, re.M)] for f, text in files.items()
+    }
     place = {}
     for f in files:
         for folder in ('compiler/', 'runtime/', 'runtime/kernels/'):
             if f.startswith(folder):
-                place.setdefault(f[len(folder):], f)
+                place.setdefault(f[len(folder) :], f)
     # A header and its source are one file.
     owner = {f: (f[:-1] + 'h' if f.endswith('.c') and f[:-1] + 'h' in files else f) for f in files}
     edges = {}
@@ -87,6 +95,7 @@ def circles(files):
 
 def strong(edges):
     """Groups of files of which each reaches each other one."""
+
     def reach(start, next_of):
         seen, todo = {start}, [start]
         while todo:
@@ -153,7 +162,11 @@ def main():
         return
     t = tap.Tap()
     for name, (figure, beyond) in figures.items():
-        t.ok('%s: %.4g of %g' % (name, figure, LIMITS[name][0]), figure <= LIMITS[name][0], '\n'.join(beyond[:40]))
+        t.ok(
+            '%s: %.4g of %g' % (name, figure, LIMITS[name][0]),
+            figure <= LIMITS[name][0],
+            '\n'.join(beyond[:40]),
+        )
     t.done()
 
 

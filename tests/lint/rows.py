@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much code an operator has of its own: for each row of the operator table the lines of those of its functions that
-no other operator's row names. rows.py ROOT [--list]"""
+"""How much code an operator has of its own: for each row of the operator table the lines of those
+of its functions that no other operator's row names. rows.py ROOT [--list]"""
 import pathlib
 import re
 import statistics
@@ -32,7 +32,12 @@ for path in (root / 'compiler/ops').rglob('*.c'):
 rows = []
 for name, infer, lower, fields in ROW.findall((root / 'compiler/ops/ops.def').read_text()):
     domain = DOMAIN.search(fields)
-    rows.append(((domain.group(1) if domain else 'AI') + '.' + name, {infer, lower, *CONSTANT.findall(fields)}))
+    rows.append(
+        (
+            (domain.group(1) if domain else 'AI') + '.' + name,
+            {infer, lower, *CONSTANT.findall(fields)},
+        )
+    )
 users = {}
 for name, named in rows:
     for f in named:
@@ -48,5 +53,10 @@ missing = sorted(f for f in users if f not in length)
 t = tap.Tap()
 median = statistics.median(lines.values())
 t.ok('every function of the table is found', not missing, ' '.join(missing))
-t.ok('%d operators, median %g lines of their own, most %d' % (len(lines), median, max(lines.values())), median < 20, 'the median is to stay below 20')
+t.ok(
+    '%d operators, median %g lines of their own, most %d'
+    % (len(lines), median, max(lines.values())),
+    median < 20,
+    'the median is to stay below 20',
+)
 t.done()

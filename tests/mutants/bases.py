@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The valid models that are changed: ONNX's node tests, the repository's own models, small networks; by operator, so that
-each is met as often; chains of random operators, where they are asked for. And what they hold that can be put elsewhere."""
+"""The valid models that are changed: ONNX's node tests, the repository's own models, small
+networks; by operator, so that each is met as often; chains of random operators, where they are
+asked for. And what they hold that can be put elsewhere."""
 import glob
 import os
 import random
@@ -11,7 +12,7 @@ import onnx
 import random_chains
 import tree
 
-LARGEST = 100000        # bytes of a file that is worth bending
+LARGEST = 100000  # bytes of a file that is worth bending
 
 
 def chain(seed):
@@ -26,7 +27,9 @@ def chain(seed):
         elif how == 1:
             x = net.conv(x, x[1], 3, rng.choice([1, 2]), True)
         elif how == 2:
-            x = net.pool(rng.choice(['MaxPool', 'AveragePool']), x, rng.choice([2, 3]), rng.choice([1, 2]))
+            x = net.pool(
+                rng.choice(['MaxPool', 'AveragePool']), x, rng.choice([2, 3]), rng.choice([1, 2])
+            )
         elif how == 3 and x[2] * x[3] < 400:
             x = net.resize(x, 2)
         elif how == 4 and known[1:] == x[1:]:
@@ -41,13 +44,22 @@ def chain(seed):
 
 def written(net, outputs):
     named = [o if isinstance(o[0], tuple) else (o, [1] + list(o[1:])) for o in outputs]
-    return onnx.make_model(net.nodes, [onnx.make_value('in', 1, [1] + list(net.input[1:]))],
-                           [onnx.make_value(t[0], 1, dims) for t, dims in named], net.weights, opset=13)
+    return onnx.make_model(
+        net.nodes,
+        [onnx.make_value('in', 1, [1] + list(net.input[1:]))],
+        [onnx.make_value(t[0], 1, dims) for t, dims in named],
+        net.weights,
+        opset=13,
+    )
 
 
 def small_networks():
     made = {'net/chain%d' % i: chain(i) for i in range(24)}
-    for name, build in (('unet', lambda: networks.unet(12, 3, 2)), ('pyramid', lambda: networks.pyramid(32, 2)), ('mobilenet', lambda: networks.mobilenet_v2(.1, 16, 16))):
+    for name, build in (
+        ('unet', lambda: networks.unet(12, 3, 2)),
+        ('pyramid', lambda: networks.pyramid(32, 2)),
+        ('mobilenet', lambda: networks.mobilenet_v2(0.1, 16, 16)),
+    ):
         made['net/' + name] = written(*build())
     return made
 

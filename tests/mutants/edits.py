@@ -1,18 +1,111 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is changed in a model: each edit takes (rng, model, stock) and returns what it did, or None where there is nothing of its
-kind. The stock holds what other models have: operators, and attributes by operator."""
+"""What is changed in a model: each edit takes (rng, model, stock) and returns what it did, or None
+where there is nothing of its kind. The stock holds what other models have: operators, and
+attributes by operator."""
 import math
 import struct
 
 import onnx
 import tree
 
-INTS = [0, 1, -1, 2, 3, -2, 4, 5, 7, 8, 16, 255, 256, 65536, (1 << 31) - 1, 1 << 31, -(1 << 31), 1 << 32, 1 << 62, (1 << 63) - 1, -(1 << 63)]
-FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 1e-45, 1e-7, 1e9, -1e9, 1e19, 3.4e38, -3.4e38, math.inf, -math.inf, math.nan]
-WORDS = ['', 'x', 'SAME_UPPER', 'SAME_LOWER', 'VALID', 'NOTSET', 'linear', 'nearest', 'cubic', 'bilinear', 'bicubic', 'reflect', 'edge', 'constant', 'wrap',
-         'zeros', 'border', 'reflection', 'CRD', 'DCR', 'none', 'add', 'mul', 'max', 'min', 'mean', 'sum', 'forward', 'reverse', 'bidirectional', 'align_corners',
-         'asymmetric', 'half_pixel', 'half_pixel_symmetric', 'pytorch_half_pixel', 'tf_crop_and_resize', 'floor', 'ceil', 'round_prefer_ceil', 'stretch',
-         'not_larger', 'not_smaller', 'Tanh', 'Relu', 'Sigmoid', 'Affine', 'HardSigmoid', 'ij->ji', 'ij,jk->ik', '...ii->...i', 'ii', 'avg', 'circular', 'linear']
+INTS = [
+    0,
+    1,
+    -1,
+    2,
+    3,
+    -2,
+    4,
+    5,
+    7,
+    8,
+    16,
+    255,
+    256,
+    65536,
+    (1 << 31) - 1,
+    1 << 31,
+    -(1 << 31),
+    1 << 32,
+    1 << 62,
+    (1 << 63) - 1,
+    -(1 << 63),
+]
+FLOATS = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    -2.0,
+    1e-45,
+    1e-7,
+    1e9,
+    -1e9,
+    1e19,
+    3.4e38,
+    -3.4e38,
+    math.inf,
+    -math.inf,
+    math.nan,
+]
+WORDS = [
+    '',
+    'x',
+    'SAME_UPPER',
+    'SAME_LOWER',
+    'VALID',
+    'NOTSET',
+    'linear',
+    'nearest',
+    'cubic',
+    'bilinear',
+    'bicubic',
+    'reflect',
+    'edge',
+    'constant',
+    'wrap',
+    'zeros',
+    'border',
+    'reflection',
+    'CRD',
+    'DCR',
+    'none',
+    'add',
+    'mul',
+    'max',
+    'min',
+    'mean',
+    'sum',
+    'forward',
+    'reverse',
+    'bidirectional',
+    'align_corners',
+    'asymmetric',
+    'half_pixel',
+    'half_pixel_symmetric',
+    'pytorch_half_pixel',
+    'tf_crop_and_resize',
+    'floor',
+    'ceil',
+    'round_prefer_ceil',
+    'stretch',
+    'not_larger',
+    'not_smaller',
+    'Tanh',
+    'Relu',
+    'Sigmoid',
+    'Affine',
+    'HardSigmoid',
+    'ij->ji',
+    'ij,jk->ik',
+    '...ii->...i',
+    'ii',
+    'avg',
+    'circular',
+    'linear',
+]
 DIMS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33]
 EDGES = {'i': 1 << 31, 'q': 1 << 63, 'h': 1 << 15, 'b': 1 << 7}
 
@@ -22,7 +115,9 @@ def pick(rng, found):
 
 
 def other_int(rng, v):
-    return rng.choice([rng.choice(INTS), v + 1, v - 1, -v, v * 2, rng.choice(DIMS), rng.choice(DIMS)])
+    return rng.choice(
+        [rng.choice(INTS), v + 1, v - 1, -v, v * 2, rng.choice(DIMS), rng.choice(DIMS)]
+    )
 
 
 def nodes(model):
@@ -67,8 +162,11 @@ def attribute_value(rng, model, stock):
     if kind == 3:
         a.set(4, rng.choice(WORDS + stock.words))
         return '%s = "%s"' % (name, a.text(4))
-    number, now, other = {6: (7, a.floats(7), lambda r, v: r.choice(FLOATS)), 7: (8, a.ints(8), other_int),
-                          8: (9, a.texts(9), lambda r, v: r.choice(WORDS + stock.words))}[kind]
+    number, now, other = {
+        6: (7, a.floats(7), lambda r, v: r.choice(FLOATS)),
+        7: (8, a.ints(8), other_int),
+        8: (9, a.texts(9), lambda r, v: r.choice(WORDS + stock.words)),
+    }[kind]
     now = bend(rng, now, other)
     a.set_all(number, now)
     return '%s = %s' % (name, now)
@@ -143,7 +241,9 @@ def value_rank(rng, model, stock):
 
 def same_dim(rng, model, stock):
     """One size becomes another everywhere: values and constants."""
-    sizes = [d.get(1) for _, v in values_of(model, (11,)) for d in tree.dims(v) if d.get(1) is not None]
+    sizes = [
+        d.get(1) for _, v in values_of(model, (11,)) for d in tree.dims(v) if d.get(1) is not None
+    ]
     if not sizes:
         return None
     old, new = rng.choice(sizes), rng.choice(DIMS)
@@ -216,14 +316,20 @@ def resize(rng, t, dims):
 
 
 def constants(model):
-    return [t for _, t in values_of(model, (5,))] + [t for _, a in attributes(model) for t in a.all(5)]
+    return [t for _, t in values_of(model, (5,))] + [
+        t for _, a in attributes(model) for t in a.all(5)
+    ]
 
 
 def constant_shape(rng, model, stock):
     t = pick(rng, [t for t in constants(model) if small(t)])
     if not t:
         return None
-    dims = bend(rng, t.ints(1), lambda r, v: r.choice(DIMS)) if rng.random() < 0.7 else [rng.choice(DIMS) for _ in range(rng.randrange(4))]
+    dims = (
+        bend(rng, t.ints(1), lambda r, v: r.choice(DIMS))
+        if rng.random() < 0.7
+        else [rng.choice(DIMS) for _ in range(rng.randrange(4))]
+    )
     if rng.random() < 0.2:
         t.set_all(1, dims)
     else:
@@ -242,7 +348,15 @@ def extreme(rng, code):
             return b'\xff' * (bits // 8)
     if form is None:
         return bytes(rng.choice([0, 1, 127, 128, 255]) for _ in range(max(bits // 8, 1)))
-    v = rng.choice([rng.choice(INTS), rng.choice(DIMS), -rng.choice(DIMS), EDGES.get(form, 0) - 1, -EDGES.get(form, 0)])
+    v = rng.choice(
+        [
+            rng.choice(INTS),
+            rng.choice(DIMS),
+            -rng.choice(DIMS),
+            EDGES.get(form, 0) - 1,
+            -EDGES.get(form, 0),
+        ]
+    )
     if name == 'bool':
         v &= 1
     return (v & (1 << bits) - 1).to_bytes(bits // 8, 'little')
@@ -258,7 +372,7 @@ def constant_value(rng, model, stock):
     k = rng.randrange(max(count, 1)) if rng.random() < 0.8 else None
     for i in range(count):
         if k is None or i == k:
-            raw[i * len(one):(i + 1) * len(one)] = one
+            raw[i * len(one) : (i + 1) * len(one)] = one
     fill(t, code, t.ints(1), bytes(raw))
     return 'constant %s: %s is %s' % (t.text(8), 'all' if k is None else '[%d]' % k, one.hex())
 
@@ -296,17 +410,23 @@ def wire(rng, model, stock):
     elif how == 1 and ins:
         ins[rng.randrange(len(ins))] = ''
     elif how == 2 and ins:
-        ins = ins[:rng.randrange(len(ins))]
+        ins = ins[: rng.randrange(len(ins))]
     elif how == 3 and ins:
         ins[rng.randrange(len(ins))] = rng.choice(ins)
     elif how == 4:
         names = graph.all(11) + graph.all(12)
-        known = [v.text(1) for v in names] + [t.text(8) for t in graph.all(5)] + [o for n in graph.all(1) for o in n.texts(2)]
+        known = (
+            [v.text(1) for v in names]
+            + [t.text(8) for t in graph.all(5)]
+            + [o for n in graph.all(1) for o in n.texts(2)]
+        )
         k = rng.randrange(len(ins) + 1)
-        ins[k:k + 1] = [rng.choice(known)]
+        ins[k : k + 1] = [rng.choice(known)]
     else:
         outs = node.texts(2)
-        outs = rng.choice([outs[:-1], outs + ['more'], [''] + outs[1:], outs[::-1], outs + ['', 'more']])
+        outs = rng.choice(
+            [outs[:-1], outs + ['more'], [''] + outs[1:], outs[::-1], outs + ['', 'more']]
+        )
         node.set_all(2, outs)
         return '%s makes %s' % (node.text(4), outs)
     node.set_all(1, ins)
@@ -318,15 +438,24 @@ def constant_to_input(rng, model, stock):
     t = pick(rng, [t for t in graph.all(5) if t.get(2) in onnx.TYPES])
     if not t:
         return None
-    graph.fields = [f for f in graph.fields if f[2] is not t and not (f[0] == 11 and f[2].get(1) == t.get(8))]
+    graph.fields = [
+        f for f in graph.fields if f[2] is not t and not (f[0] == 11 and f[2].get(1) == t.get(8))
+    ]
     graph.add(11, tree.decode('value', onnx.make_value(t.text(8), t.get(2), t.ints(1))))
     return 'constant %s is an input' % t.text(8)
 
 
 def input_to_constant(rng, model, stock):
     graph = model.get(7)
-    found = [v for v in graph.all(11) if tree.tensor_type(v) and tree.tensor_type(v).get(1) in onnx.TYPES]
-    found = [v for v in found if all(d.get(1) is not None for d in tree.dims(v)) and math.prod(onnx.signed(d.get(1)) for d in tree.dims(v)) <= 4096]
+    found = [
+        v for v in graph.all(11) if tree.tensor_type(v) and tree.tensor_type(v).get(1) in onnx.TYPES
+    ]
+    found = [
+        v
+        for v in found
+        if all(d.get(1) is not None for d in tree.dims(v))
+        and math.prod(onnx.signed(d.get(1)) for d in tree.dims(v)) <= 4096
+    ]
     v = pick(rng, found)
     if not v:
         return None
@@ -344,7 +473,9 @@ def input_to_constant(rng, model, stock):
 def calm_value(rng, code):
     _, bits, form = onnx.TYPES[code]
     if form and form[-1] in 'fde':
-        return struct.pack('<' + form[-1], rng.choice([0, 1, 2, -1, 0.5])) * (bits // 8 // struct.calcsize(form[-1]))
+        return struct.pack('<' + form[-1], rng.choice([0, 1, 2, -1, 0.5])) * (
+            bits // 8 // struct.calcsize(form[-1])
+        )
     return rng.choice([0, 0, 1, 1, 2, 3]).to_bytes(bits // 8, 'little')
 
 
@@ -362,9 +493,26 @@ def extra_node(rng, model, stock):
     value = pick(rng, graph.all(12))
     if not value:
         return None
-    op, more = rng.choice([('Relu', {}), ('Neg', {}), ('Identity', {}), ('Transpose', {}), ('Cast', {'to': rng.choice(list(onnx.TYPES))}), ('Flatten', {'axis': rng.randint(-2, 3)}),
-                           ('Softmax', {'axis': rng.randint(-2, 2)}), ('Shape', {}), ('Abs', {}), ('Add', {}), ('Concat', {'axis': rng.randint(-1, 2)}), ('Gather', {}),
-                           ('ReduceSum', {'keepdims': rng.randrange(2)}), ('ArgMax', {'axis': rng.randint(-1, 2)}), ('Clip', {}), ('Split', {'axis': rng.randint(-1, 2)})])
+    op, more = rng.choice(
+        [
+            ('Relu', {}),
+            ('Neg', {}),
+            ('Identity', {}),
+            ('Transpose', {}),
+            ('Cast', {'to': rng.choice(list(onnx.TYPES))}),
+            ('Flatten', {'axis': rng.randint(-2, 3)}),
+            ('Softmax', {'axis': rng.randint(-2, 2)}),
+            ('Shape', {}),
+            ('Abs', {}),
+            ('Add', {}),
+            ('Concat', {'axis': rng.randint(-1, 2)}),
+            ('Gather', {}),
+            ('ReduceSum', {'keepdims': rng.randrange(2)}),
+            ('ArgMax', {'axis': rng.randint(-1, 2)}),
+            ('Clip', {}),
+            ('Split', {'axis': rng.randint(-1, 2)}),
+        ]
+    )
     old = value.text(1)
     ins = [old, old] if op in ('Add', 'Concat', 'Gather') else [old]
     graph.add(1, tree.decode('node', onnx.make_node(op, ins, ['behind'], **more)))
@@ -377,6 +525,22 @@ def extra_node(rng, model, stock):
     return '%s behind %s' % (op, old)
 
 
-EDITS = [(attribute_value, 5), (attribute_gone, 1), (attribute_more, 3), (operator, 1), (value_dim, 2), (value_rank, 1), (same_dim, 3), (input_dims, 3),
-         (forget_results, 1), (constant_shape, 3), (constant_value, 3), (element_type, 2), (wire, 4), (constant_to_input, 3), (input_to_constant, 4),
-         (opset, 1), (extra_node, 1)]
+EDITS = [
+    (attribute_value, 5),
+    (attribute_gone, 1),
+    (attribute_more, 3),
+    (operator, 1),
+    (value_dim, 2),
+    (value_rank, 1),
+    (same_dim, 3),
+    (input_dims, 3),
+    (forget_results, 1),
+    (constant_shape, 3),
+    (constant_value, 3),
+    (element_type, 2),
+    (wire, 4),
+    (constant_to_input, 3),
+    (input_to_constant, 4),
+    (opset, 1),
+    (extra_node, 1),
+]

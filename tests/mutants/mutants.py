@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Valid models, changed: each that the compiler accepts becomes C, is built with sanitizers and run on extreme inputs in buffers
-of exactly their size. A run may return 0, E_SHAPE or E_INDEX; the compiler (a checked build) may end with any documented status
-but 70. With --inside the compiler's own process runs the same steps by the same kernels: ten times as many in the time, and the
-C compiler left out. Everything is made from a seed and a number: `--only NUMBER` replays one and keeps it.
+"""Valid models, changed: each that the compiler accepts becomes C, is built with sanitizers and run
+on extreme inputs in buffers of exactly their size. A run may return 0, E_SHAPE or E_INDEX; the
+compiler (a checked build) may end with any documented status but 70. With --inside the compiler's
+own process runs the same steps by the same kernels: ten times as many in the time, and the C
+compiler left out. Everything is made from a seed and a number: `--only NUMBER` replays one and
+keeps it.
 
-    mutants.py --compile MUTANTS-COMPILE --models MODELS [--seed S] [--count N] [--first N] [--only N,N] [--chains N] [--keep DIR] NODE-TESTS..."""
+    mutants.py --compile MUTANTS-COMPILE --models MODELS [--seed S] [--count N] [--first N] [--only
+    N,N] [--chains N] [--keep DIR] NODE-TESTS..."""
 import argparse
 import collections
 import os
@@ -23,11 +26,15 @@ import tree
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ['-Og', '-w', '-std=c99', '-fsanitize=float-cast-overflow'] + host.SANITIZERS
 LEVELS = ['stream', 'stream', 'stream', 'overlap', 'order', 'simple']
-PLACES = {'simple': 1, 'order': 2, 'overlap': 3, 'stream': 4}     # of PlanLevel
+PLACES = {'simple': 1, 'order': 2, 'overlap': 3, 'stream': 4}  # of PlanLevel
 # Work that is not worth waiting for, and is no fault: bytes of one run, multiplications.
 MOST_BYTES, MOST_MACS = 4 << 20, 20000000
 GROUP = 40
-OPTIONS = {'ASAN_OPTIONS': 'detect_leaks=0:allocator_may_return_null=1:handle_abort=1:handle_sigill=1:hard_rss_limit_mb=3000', 'UBSAN_OPTIONS': 'print_stacktrace=1'}
+OPTIONS = {
+    'ASAN_OPTIONS': 'detect_leaks=0:allocator_may_return_null=1:handle_abort=1:handle_sigill=1:'
+    'hard_rss_limit_mb=3000',
+    'UBSAN_OPTIONS': 'print_stacktrace=1',
+}
 BAD_STATUS = {70: 'the compiler calls it its own fault (70)'}
 
 
@@ -57,7 +64,12 @@ class Mutant:
         return []
 
     def __str__(self):
-        return 'number %d, %s, --plan %s: %s' % (self.number, self.base, self.level, '; '.join(self.did))
+        return 'number %d, %s, --plan %s: %s' % (
+            self.number,
+            self.base,
+            self.level,
+            '; '.join(self.did),
+        )
 
 
 def compile_all(o, work, mutants):
@@ -66,21 +78,48 @@ def compile_all(o, work, mutants):
     for m in mutants:
         with open(os.path.join(work, m.name + '.onnx'), 'wb') as f:
             f.write(m.blob)
-        lines += '{0} {0}.log compile {0}.onnx -o out-{0} --name {0} --plan {1} --weights c --no-hash --max-memory 512M\n'.format(m.name, m.level)
+        lines += (
+            '{0} {0}.log compile {0}.onnx -o out-{0} --name {0} --plan {1} --weights c '
+            '--no-hash --max-memory 512M\n'
+        ).format(m.name, m.level)
         if o.inside:
-            lines += '{0}-run {0}.run run-extremes {0}.onnx {1} {2}\n'.format(m.name, PLACES[m.level], o.seed)
+            lines += '{0}-run {0}.run run-extremes {0}.onnx {1} {2}\n'.format(
+                m.name, PLACES[m.level], o.seed
+            )
     with open(os.path.join(work, 'list'), 'w') as f:
-        f.write(lines if not o.inside else ''.join(line + '\n' for line in lines.splitlines() if ' run-extremes ' in line))
-    status, text = host.run(['sh', '-c', 'exec "$0" <list', o.compile], work, limit=3600, env=OPTIONS)
-    ended = {line.split()[0]: line.split()[1:] for line in text.splitlines() if re.match(r'm\d+(-run)? -?\d+ \d+$', line)}
+        f.write(
+            lines
+            if not o.inside
+            else ''.join(line + '\n' for line in lines.splitlines() if ' run-extremes ' in line)
+        )
+    status, text = host.run(
+        ['sh', '-c', 'exec "$0" <list', o.compile], work, limit=3600, env=OPTIONS
+    )
+    ended = {
+        line.split()[0]: line.split()[1:]
+        for line in text.splitlines()
+        if re.match(r'm\d+(-run)? -?\d+ \d+$', line)
+    }
     if o.inside:
         return note_inside(work, mutants, ended)
     for m in mutants:
         m.status, m.cpu = map(int, ended.get(m.name, (-1, 0)))
         m.said = read_text(os.path.join(work, m.name + '.log'))
-        if m.status < 0 or m.status not in host.DOCUMENTED or m.status in BAD_STATUS or 'Sanitizer' in m.said or 'runtime error:' in m.said:
-            m.bad = 'compiler: ' + (reason(m.said) or BAD_STATUS.get(m.status, 'ended with %d' % m.status))
-    return {m.name: host.manifest(os.path.join(work, 'out-' + m.name), m.name) for m in mutants if not m.status and not m.bad}
+        if (
+            m.status < 0
+            or m.status not in host.DOCUMENTED
+            or m.status in BAD_STATUS
+            or 'Sanitizer' in m.said
+            or 'runtime error:' in m.said
+        ):
+            m.bad = 'compiler: ' + (
+                reason(m.said) or BAD_STATUS.get(m.status, 'ended with %d' % m.status)
+            )
+    return {
+        m.name: host.manifest(os.path.join(work, 'out-' + m.name), m.name)
+        for m in mutants
+        if not m.status and not m.bad
+    }
 
 
 def note_inside(work, mutants, ended):
@@ -90,8 +129,19 @@ def note_inside(work, mutants, ended):
         m.said = read_text(os.path.join(work, m.name + '.run'))
         runs = re.findall(r'run \d+, .*', m.said)
         m.status, m.ran = (0 if status in (2, 3) or runs else status), bool(runs)
-        if status < 0 or status == 2 or status != 3 and status not in host.DOCUMENTED or status in BAD_STATUS or 'Sanitizer' in m.said or 'runtime error:' in m.said:
-            m.bad = '%s: %s' % ('run' if runs else 'compiler', reason(m.said) or 'ended with %d' % status)
+        if (
+            status < 0
+            or status == 2
+            or status != 3
+            and status not in host.DOCUMENTED
+            or status in BAD_STATUS
+            or 'Sanitizer' in m.said
+            or 'runtime error:' in m.said
+        ):
+            m.bad = '%s: %s' % (
+                'run' if runs else 'compiler',
+                reason(m.said) or 'ended with %d' % status,
+            )
             m.did += ['inputs: ' + runs[-1]] if runs else []
     return {}
 
@@ -105,56 +155,149 @@ def read_text(path):
 
 
 def reason(text):
-    """One line that says what a sanitizer, an assertion or the driver saw; of a memory error also the function of ours where it happened."""
-    for pattern in (r'(\S+\.[ch]:\d+)(?::\d+)?: (runtime error: .*)', r'()(\S+: \S+: Assertion .*)', r'()SUMMARY: (\w+: \S+)', r'()(?:m\d+: )?(returned \d+)', r'()(hard rss limit.*)'):
+    """One line that says what a sanitizer, an assertion or the driver saw; of a memory error also
+    the function of ours where it happened."""
+    for pattern in (
+        r'(\S+\.[ch]:\d+)(?::\d+)?: (runtime error: .*)',
+        r'()(\S+: \S+: Assertion .*)',
+        r'()SUMMARY: (\w+: \S+)',
+        r'()(?:m\d+: )?(returned \d+)',
+        r'()(hard rss limit.*)',
+    ):
         found = re.search(pattern, text)
         if found:
-            frame = re.search(r' in (?!_)(\w+) \S*?([\w.]+:\d+)', text[:found.start()]) if 'SUMMARY' in found.group() else None
-            return re.sub(r'0x[0-9a-f]+|/\S*/|out-m\d+', '', ' '.join(found.groups() + (frame.groups() if frame else ()))).strip()
+            frame = (
+                re.search(r' in (?!_)(\w+) \S*?([\w.]+:\d+)', text[: found.start()])
+                if 'SUMMARY' in found.group()
+                else None
+            )
+            return re.sub(
+                r'0x[0-9a-f]+|/\S*/|out-m\d+',
+                '',
+                ' '.join(found.groups() + (frame.groups() if frame else ())),
+            ).strip()
     return ''
 
 
 def large(man):
     values = man['inputs'] + man['outputs']
-    return man['arena']['size'] + sum(v['bytes'] for v in values) > MOST_BYTES or man['totals']['macs'] > MOST_MACS or len(values) > 60
+    return (
+        man['arena']['size'] + sum(v['bytes'] for v in values) > MOST_BYTES
+        or man['totals']['macs'] > MOST_MACS
+        or len(values) > 60
+    )
 
 
 def value_row(v, longest):
     form = '?' if v['dtype'] == 'bool' else (onnx.TYPES[onnx.CODES[v['dtype']]][2] or 'x')[-1]
-    return "{ '%s', %du, %d, %d }" % (form, v['bytes'], len(v['dims']) if v.get('dynamic') else -1, longest)
+    return "{ '%s', %du, %d, %d }" % (
+        form,
+        v['bytes'],
+        len(v['dims']) if v.get('dynamic') else -1,
+        longest,
+    )
 
 
 def call_code(name, man):
     ins = ''.join('    i.in%d = in[%d];\n' % (k, k) for k in range(len(man['inputs'])))
     outs = ''.join('    o.out%d = out[%d];\n' % (k, k) for k in range(len(man['outputs'])))
-    outs += ''.join('    o.out%d_dims = dims[%d];\n' % (k, k) for k, v in enumerate(man['outputs']) if v.get('dynamic'))
+    outs += ''.join(
+        '    o.out%d_dims = dims[%d];\n' % (k, k)
+        for k, v in enumerate(man['outputs'])
+        if v.get('dynamic')
+    )
     longest = min(max([1] + [d for v in man['inputs'] + man['outputs'] for d in v['dims']]), 100000)
     rows = {}
     for what in ('inputs', 'outputs'):
         rows[what] = ', '.join(value_row(v, longest) for v in man[what]) or "{ 'b', 0, -1, 0 }"
-    return ('#include "out-%s/src/%s.h"\nstatic const DrivenValue in_%s[] = { %s }, out_%s[] = { %s };\n' % (name, name, name, rows['inputs'], name, rows['outputs']) +
-            'static int run_%s(void *arena, void *const *in, void *const *out, void *const *dims)\n{\n    %s_inputs i;\n    %s_outputs o;\n' % (name, name, name) +
-            '    memset(&i, 0, sizeof i);\n    memset(&o, 0, sizeof o);\n    (void)dims;\n    (void)in;\n%s%s    return %s_run(arena, &i, &o);\n}\n' % (ins, outs, name))
+    return (
+        (
+            '#include "out-%s/src/%s.h"\n'
+            'static const DrivenValue in_%s[] = { %s }, out_%s[] = { %s };\n'
+        )
+        % (name, name, name, rows['inputs'], name, rows['outputs'])
+        + (
+            'static int run_%s(void *arena, void *const *in, void *const *out, void *const *dims)\n'
+            '{\n'
+            '    %s_inputs i;\n'
+            '    %s_outputs o;\n'
+        )
+        % (name, name, name)
+        + (
+            '    memset(&i, 0, sizeof i);\n'
+            '    memset(&o, 0, sizeof o);\n'
+            '    (void)dims;\n'
+            '    (void)in;\n'
+            '%s%s    return %s_run(arena, &i, &o);\n'
+            '}\n'
+        )
+        % (ins, outs, name)
+    )
 
 
 def write_table(work, mans):
-    text = '#include <string.h>\n#include "drive.h"\n' + ''.join(call_code(n, m) for n, m in mans.items()) + 'const Driven driven[] = {\n'
+    text = (
+        '#include <string.h>\n#include "drive.h"\n'
+        + ''.join(call_code(n, m) for n, m in mans.items())
+        + 'const Driven driven[] = {\n'
+    )
     for n, m in mans.items():
-        text += '    { "%s", %s_ARENA_SIZE, %s_ARENA_ALIGN, %d, %d, in_%s, out_%s, run_%s },\n' % (n, n.upper(), n.upper(), len(m['inputs']), len(m['outputs']), n, n, n)
+        text += '    { "%s", %s_ARENA_SIZE, %s_ARENA_ALIGN, %d, %d, in_%s, out_%s, run_%s },\n' % (
+            n,
+            n.upper(),
+            n.upper(),
+            len(m['inputs']),
+            len(m['outputs']),
+            n,
+            n,
+            n,
+        )
     with open(os.path.join(work, 'table.c'), 'w') as f:
         f.write(text + '};\nconst int driven_count = %d;\n' % len(mans))
 
 
 def build(o, work, mans):
     write_table(work, mans)
-    sources = [os.path.relpath(f, work) for n in mans for f in host.sources(os.path.join(work, 'out-' + n))]
+    sources = [
+        os.path.relpath(f, work) for n in mans for f in host.sources(os.path.join(work, 'out-' + n))
+    ]
     if not os.path.exists(o.driver):
-        status, text = host.run([o.cc] + FLAGS + ['-std=gnu11', '-c', os.path.join(HERE, 'drive.c'), '-o', o.driver])
+        status, text = host.run(
+            [o.cc] + FLAGS + ['-std=gnu11', '-c', os.path.join(HERE, 'drive.c'), '-o', o.driver]
+        )
         if not status:
-            status, text = host.run([o.cc] + FLAGS + ['-std=gnu11', '-c', os.path.join(HERE, 'fill.c'), '-o', o.driver.replace('drive', 'fill')])
+            status, text = host.run(
+                [o.cc]
+                + FLAGS
+                + [
+                    '-std=gnu11',
+                    '-c',
+                    os.path.join(HERE, 'fill.c'),
+                    '-o',
+                    o.driver.replace('drive', 'fill'),
+                ]
+            )
         if status:
             return text
-    status, text = host.run([o.cc] + FLAGS + ['-I', HERE, '-I', '.', '-o', 'drive', 'table.c', o.driver, o.driver.replace('drive', 'fill')] + sources + ['-lm'], work, limit=1200)
+    status, text = host.run(
+        [o.cc]
+        + FLAGS
+        + [
+            '-I',
+            HERE,
+            '-I',
+            '.',
+            '-o',
+            'drive',
+            'table.c',
+            o.driver,
+            o.driver.replace('drive', 'fill'),
+        ]
+        + sources
+        + ['-lm'],
+        work,
+        limit=1200,
+    )
     return text or 'the C compiler ended with %d' % status if status else ''
 
 
@@ -162,7 +305,9 @@ def build_and_run(o, work, by_name, mans):
     wrong = build(o, work, mans)
     if wrong and len(mans) == 1:
         name = next(iter(mans))
-        by_name[name].bad = 'C compiler: ' + next((line.strip() for line in wrong.splitlines() if 'error' in line), wrong[:200])
+        by_name[name].bad = 'C compiler: ' + next(
+            (line.strip() for line in wrong.splitlines() if 'error' in line), wrong[:200]
+        )
         return
     if wrong:
         half = len(mans) // 2
@@ -213,7 +358,11 @@ def minimise(o, stock, m):
 
 def read_known(path):
     """[(pattern, reason)]: findings that wait for their mend."""
-    rows = [line.rstrip('\n').split('\t') for line in open(path) if line.strip() and not line.startswith('#')]
+    rows = [
+        line.rstrip('\n').split('\t')
+        for line in open(path)
+        if line.strip() and not line.startswith('#')
+    ]
     return [(re.compile(r[0]), r[1]) for r in rows]
 
 
@@ -234,7 +383,9 @@ class Campaign:
             waits = next((why for pattern, why in self.known if pattern.search(m.bad)), '')
             if not waits and not self.o.only:
                 minimise(self.o, self.stock, m)
-            print('# %s%s\n#   %s' % ('(known: %s) ' % waits if waits else '', m.bad, m), flush=True)
+            print(
+                '# %s%s\n#   %s' % ('(known: %s) ' % waits if waits else '', m.bad, m), flush=True
+            )
 
     def run(self):
         o = self.o
@@ -243,12 +394,26 @@ class Campaign:
         while (numbers or not o.only) and (o.only or self.ran < o.count):
             take = numbers or list(range(first, first + GROUP))
             first, numbers = first + GROUP, []
-            group = [Mutant(self.stock, o.seed, n, {int(x) for x in o.left_out.split(',') if x}) for n in take]
+            group = [
+                Mutant(self.stock, o.seed, n, {int(x) for x in o.left_out.split(',') if x})
+                for n in take
+            ]
             try_group(o, group)
             for m in group:
                 self.note(m)
             if o.progress:
-                print('# %d tried, %d accepted, %d run, %d findings of %d kinds, %.0f s' % (self.tried, self.status[0], self.ran, sum(map(len, self.found.values())), len(self.found), time.time() - began), flush=True)
+                print(
+                    '# %d tried, %d accepted, %d run, %d findings of %d kinds, %.0f s'
+                    % (
+                        self.tried,
+                        self.status[0],
+                        self.ran,
+                        sum(map(len, self.found.values())),
+                        len(self.found),
+                        time.time() - began,
+                    ),
+                    flush=True,
+                )
         self.next = first
 
     def report(self, t):
@@ -257,10 +422,28 @@ class Campaign:
             if any(p.search(rows[0].bad) for p, _ in self.known):
                 waits += len(rows)
                 continue
-            t.fail(rows[0].bad, '%d mutants: %s\nreplay: --seed %d --chains %d --only %s%s\n%s' % (
-                len(rows), rows[0], self.o.seed, self.o.chains, rows[0].number, ''.join(' --left-out ' + ','.join(map(str, rows[0].left_out)) for _ in [0] if getattr(rows[0], 'left_out', None)), rows[0].said[:1500]))
+            t.fail(
+                rows[0].bad,
+                '%d mutants: %s\nreplay: --seed %d --chains %d --only %s%s\n%s'
+                % (
+                    len(rows),
+                    rows[0],
+                    self.o.seed,
+                    self.o.chains,
+                    rows[0].number,
+                    ''.join(
+                        ' --left-out ' + ','.join(map(str, rows[0].left_out))
+                        for _ in [0]
+                        if getattr(rows[0], 'left_out', None)
+                    ),
+                    rows[0].said[:1500],
+                ),
+            )
         text = ', '.join('%s: %d' % (s, n) for s, n in sorted(self.status.items()))
-        t.ok('%d mutants run of %d accepted (%d tried; by status %s), %d known findings' % (self.ran, self.status[0], self.tried, text, waits))
+        t.ok(
+            '%d mutants run of %d accepted (%d tried; by status %s), %d known findings'
+            % (self.ran, self.status[0], self.tried, text, waits)
+        )
 
 
 def main():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model file as a tree of messages that can be edited and written again. What the tables do not name stays bytes."""
+"""A model file as a tree of messages that can be edited and written again. What the tables do not
+name stays bytes."""
 import struct
 
 import onnx
@@ -60,7 +61,9 @@ class Message:
 
     def ints(self, number):
         """A repeated integer, packed or not."""
-        return [v for n, wire, value in self.fields if n == number for v in onnx.packed(wire, value)]
+        return [
+            v for n, wire, value in self.fields if n == number for v in onnx.packed(wire, value)
+        ]
 
     def floats(self, number):
         raw = b''.join(v for v in self.all(number))
@@ -69,7 +72,13 @@ class Message:
 
 def decode(kind, blob):
     parts = PARTS.get(kind, {})
-    return Message(kind, ([n, wire, decode(parts[n], value) if wire == 2 and n in parts else value] for n, wire, value in onnx.fields(blob)))
+    return Message(
+        kind,
+        (
+            [n, wire, decode(parts[n], value) if wire == 2 and n in parts else value]
+            for n, wire, value in onnx.fields(blob)
+        ),
+    )
 
 
 def encode(message):

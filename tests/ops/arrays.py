@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in plain Python, as far as the formulas of the standard need them: dimensions and a flat list."""
+"""Arrays in plain Python, as far as the formulas of the standard need them: dimensions and a flat
+list."""
 import itertools
 import math
 import random
@@ -35,7 +36,9 @@ def build(dims, f):
 def broadcast(f, *arrays):
     rank = max(len(a.dims) for a in arrays)
     dims = [max([a.dims[d - rank] for a in arrays if len(a.dims) >= rank - d]) for d in range(rank)]
-    pick = lambda a, at: a[tuple(0 if n == 1 else i for n, i in zip(a.dims, at[rank - len(a.dims):]))]
+    pick = lambda a, at: a[
+        tuple(0 if n == 1 else i for n, i in zip(a.dims, at[rank - len(a.dims) :]))
+    ]
     return build(dims, lambda *at: f(*(pick(a, at) for a in arrays)))
 
 
@@ -59,12 +62,17 @@ def transpose(a, perm):
 def matmul(a, b):
     """Of matrices, or of stacks of them."""
     rows, inner, columns = a.dims[-2], a.dims[-1], b.dims[-1]
-    return build(a.dims[:-1] + [columns], lambda *at: sum(a[at[:-1] + (k,)] * b[at[:-2] * (len(b.dims) > 2) + (k, at[-1])] for k in range(inner)))
+    return build(
+        a.dims[:-1] + [columns],
+        lambda *at: sum(
+            a[at[:-1] + (k,)] * b[at[:-2] * (len(b.dims) > 2) + (k, at[-1])] for k in range(inner)
+        ),
+    )
 
 
 def lines(a):
     n = a.dims[-1]
-    return [a.v[i:i + n] for i in range(0, len(a.v), n)]
+    return [a.v[i : i + n] for i in range(0, len(a.v), n)]
 
 
 def by_line(a, f):
@@ -81,7 +89,7 @@ def softmax(line):
 def part(a, axis, start, stop):
     dims = list(a.dims)
     dims[axis] = stop - start
-    return build(dims, lambda *at: a[at[:axis] + (at[axis] + start,) + at[axis + 1:]])
+    return build(dims, lambda *at: a[at[:axis] + (at[axis] + start,) + at[axis + 1 :]])
 
 
 def concat(arrays, axis):
@@ -97,14 +105,23 @@ def conv(x, w, b=None, stride=1, pad=0):
     kh, kw = w.dims[2:]
     oh, ow = ((n + 2 * pad - k) // stride + 1 for n, k in zip(x.dims[2:], (kh, kw)))
     at = lambda n, c, h, v: x[n, c, h, v] if 0 <= h < x.dims[2] and 0 <= v < x.dims[3] else 0
-    return build([x.dims[0], w.dims[0], oh, ow], lambda n, o, h, v: (b.v[o] if b else 0) + sum(
-        w[o, c, i, k] * at(n, c, h * stride - pad + i, v * stride - pad + k) for c, i, k in places(w.dims[1:])))
+    return build(
+        [x.dims[0], w.dims[0], oh, ow],
+        lambda n, o, h, v: (b.v[o] if b else 0)
+        + sum(
+            w[o, c, i, k] * at(n, c, h * stride - pad + i, v * stride - pad + k)
+            for c, i, k in places(w.dims[1:])
+        ),
+    )
 
 
 def norm(line, scale, bias=None, eps=1e-5, center=True):
     mean = sum(line) / len(line) if center else 0
     var = sum((x - mean) ** 2 for x in line) / len(line)
-    return [(x - mean) / math.sqrt(var + eps) * s + b for x, s, b in zip(line, scale, bias or [0] * len(line))]
+    return [
+        (x - mean) / math.sqrt(var + eps) * s + b
+        for x, s, b in zip(line, scale, bias or [0] * len(line))
+    ]
 
 
 def sigmoid(x):
@@ -116,7 +133,7 @@ def gelu(x):
 
 
 def gelu_tanh(x):
-    return 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
+    return 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 def quantize(x, scale, zero, low=0, high=255):
@@ -125,6 +142,7 @@ def quantize(x, scale, zero, low=0, high=255):
 
 class Random:
     """Numbers of a few binary digits: sums and products of few of them are exact."""
+
     def __init__(self, seed):
         self.r = random.Random(seed)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels that a convolution makes and depthwise ones filter are made some at a time (pass `banks`) where the arena becomes
-smaller: the same bits from the C as without the pass, by a plan that is proved. What only looks like such an expansion stays
-whole.
+"""Channels that a convolution makes and depthwise ones filter are made some at a time (pass
+`banks`) where the arena becomes smaller: the same bits from the C as without the pass, by a plan
+that is proved. What only looks like such an expansion stays whole.
 
     banks.py --inlay INLAY"""
 import json
@@ -27,7 +27,11 @@ class Net(float_nets.Net):
     def inverted(self, x, ic, wide, oc, stride=2, **attrs):
         """Many channels, each filtered, and few again."""
         wide_one = self.six(self.conv(x, ic, wide))
-        return self.conv(self.six(self.conv(wide_one, wide, wide, 3, group=wide, strides=[stride] * 2, **attrs)), wide, oc)
+        return self.conv(
+            self.six(self.conv(wide_one, wide, wide, 3, group=wide, strides=[stride] * 2, **attrs)),
+            wide,
+            oc,
+        )
 
     def scale(self, value):
         return [self.constant(F, 'f', [], [value]), self.constant(I8, 'b', [], [-3])]
@@ -36,12 +40,27 @@ class Net(float_nets.Net):
         """QLinearConv, with scales of channels or one of all."""
         group = attrs.get('group', 1)
         n = oc * ic // group * k * k
-        weights = self.constant(I8, 'b', [oc, ic // group, k, k], [self.random.randint(-127, 127) for _ in range(n)])
-        scales = [self.random.uniform(.002, .006) for _ in range(oc)]
-        by = [self.constant(F, 'f', [oc], scales), self.constant(I8, 'b', [oc], [0] * oc)] if apart else \
-             [self.constant(F, 'f', [], scales[:1]), self.constant(I8, 'b', [], [0])]
+        weights = self.constant(
+            I8, 'b', [oc, ic // group, k, k], [self.random.randint(-127, 127) for _ in range(n)]
+        )
+        scales = [self.random.uniform(0.002, 0.006) for _ in range(oc)]
+        by = (
+            [self.constant(F, 'f', [oc], scales), self.constant(I8, 'b', [oc], [0] * oc)]
+            if apart
+            else [self.constant(F, 'f', [], scales[:1]), self.constant(I8, 'b', [], [0])]
+        )
         bias = self.constant(I32, 'i', [oc], [self.random.randint(-999, 999) for _ in range(oc)])
-        return self.node('QLinearConv', x, *self.scale(.05), weights, *by, *self.scale(.05), bias, pads=[k // 2] * 4, **attrs)
+        return self.node(
+            'QLinearConv',
+            x,
+            *self.scale(0.05),
+            weights,
+            *by,
+            *self.scale(0.05),
+            bias,
+            pads=[k // 2] * 4,
+            **attrs
+        )
 
 
 def stem(n, channels=4):
@@ -79,10 +98,12 @@ def twice(n):
 
 
 def integers(n, apart=True):
-    x = n.node('QuantizeLinear', stem(n), *n.scale(.05))
+    x = n.node('QuantizeLinear', stem(n), *n.scale(0.05))
     x = n.bytes(x, 4, 48, apart=apart)
     x = n.bytes(x, 48, 48, 3, apart, group=48, strides=[2, 2])
-    return [1, 3, SIZE, SIZE], end(n, n.node('DequantizeLinear', n.bytes(x, 48, 8, apart=apart), *n.scale(.05)))
+    return [1, 3, SIZE, SIZE], end(
+        n, n.node('DequantizeLinear', n.bytes(x, 48, 8, apart=apart), *n.scale(0.05))
+    )
 
 
 def one_scale(n):
@@ -100,19 +121,25 @@ def read_again(n):
 
 
 def few_groups(n):
-    return [1, 3, SIZE, SIZE], end(n, n.conv(n.conv(stem(n), 4, 48), 48, 48, 3, group=4, strides=[2, 2]))
+    return [1, 3, SIZE, SIZE], end(
+        n, n.conv(n.conv(stem(n), 4, 48), 48, 48, 3, group=4, strides=[2, 2])
+    )
 
 
 def several(n):
     """Each channel has two results."""
-    return [1, 3, SIZE, SIZE], end(n, n.conv(n.conv(stem(n), 4, 48), 48, 96, 3, group=48, strides=[2, 2]))
+    return [1, 3, SIZE, SIZE], end(
+        n, n.conv(n.conv(stem(n), 4, 48), 48, 96, 3, group=48, strides=[2, 2])
+    )
 
 
 def made_weights(n):
     """Weights that only a run knows."""
     x = n.conv(stem(n), 4, 48)
     taps = n.node('Mul', n.floats(48, 1, 3, 3), n.node('ReduceMean', 'x', keepdims=0))
-    return [1, 3, SIZE, SIZE], end(n, n.node('Conv', x, taps, pads=[1] * 4, group=48, strides=[2, 2]))
+    return [1, 3, SIZE, SIZE], end(
+        n, n.node('Conv', x, taps, pads=[1] * 4, group=48, strides=[2, 2])
+    )
 
 
 LEFT = [read_again, few_groups, several, made_weights]
@@ -135,16 +162,24 @@ def refuses(model, work):
 
 def check_taken(t, name, model, work):
     whole, banked = model.analyze('--without=banks'), model.analyze()
-    t.ok(name + ', its arena', banked['arena']['size'] < whole['arena']['size'] and any(banks(banked)),
-         (banked['arena'], whole['arena'], banks(banked)))
+    t.ok(
+        name + ', its arena',
+        banked['arena']['size'] < whole['arena']['size'] and any(banks(banked)),
+        (banked['arena'], whole['arena'], banks(banked)),
+    )
     # `inlay run` has no banks.
     t.ok(name + ', its C', float_nets.results_of_c(model, work) == model.answer())
     t.ok(name + ', other banks are no proof', refuses(model, work))
     # Speed has none, and a limit that holds without them either.
     limit = '--arena-limit=%d' % whole['arena']['size']
-    t.ok(name + ', where they are of no use', not any(banks(model.analyze(f)) for f in ('--optimize=speed', limit)))
+    t.ok(
+        name + ', where they are of no use',
+        not any(banks(model.analyze(f)) for f in ('--optimize=speed', limit)),
+    )
     limit = '--arena-limit=%d' % banked['arena']['size']
-    t.ok(name + ', under a limit', model.analyze(limit)['totals']['macs'] == banked['totals']['macs'])
+    t.ok(
+        name + ', under a limit', model.analyze(limit)['totals']['macs'] == banked['totals']['macs']
+    )
 
 
 def check_left(t, name, model):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ScatterND with constant indices that name a box, or nearly: chains of them with readers of parts, as exporters spell the caches of
-streaming networks. All results as worked out in Python; what covers the whole needs neither its data nor a scattering step.
+"""ScatterND with constant indices that name a box, or nearly: chains of them with readers of parts,
+as exporters spell the caches of streaming networks. All results as worked out in Python; what
+covers the whole needs neither its data nor a scattering step.
 
     boxes.py --inlay INLAY [--seeds N]"""
 import argparse
@@ -30,6 +31,7 @@ def longs(name, dims, values):
 
 class Net:
     """A model as it grows, and the values of its tensors."""
+
     def __init__(self, rng, kind):
         self.rng, self.kind = rng, kind
         self.nodes, self.constants, self.inputs, self.outputs, self.value = [], [], [], [], {}
@@ -58,11 +60,14 @@ class Net:
         return [make_value(n, TYPES[self.kind][0], self.value[n].dims) for n in names]
 
     def model(self):
-        return make_model(self.nodes, self.declared(self.inputs), self.declared(self.outputs), self.constants)
+        return make_model(
+            self.nodes, self.declared(self.inputs), self.declared(self.outputs), self.constants
+        )
 
 
 def scatter(net, data, depth, vectors, shape, **attributes):
-    """Writes new values at those places of the data, in their order; `shape` of the indices but for the last dimension."""
+    """Writes new values at those places of the data, in their order; `shape` of the indices but for
+    the last dimension."""
     x = net.value[data]
     rest = x.dims[depth:]
     u = net.given(list(shape) + rest)
@@ -71,9 +76,11 @@ def scatter(net, data, depth, vectors, shape, **attributes):
         place = 0
         for i, n in zip(at, x.dims):
             place = place * n + i
-        y.v[place * run:(place + 1) * run] = net.value[u].v[k * run:(k + 1) * run]
+        y.v[place * run : (place + 1) * run] = net.value[u].v[k * run : (k + 1) * run]
     signs = [i - n if net.rng.random() < 0.2 else i for at in vectors for i, n in zip(at, x.dims)]
-    return net.made('ScatterND', [data, net.constant(list(shape) + [depth], signs), u], y, **attributes)
+    return net.made(
+        'ScatterND', [data, net.constant(list(shape) + [depth], signs), u], y, **attributes
+    )
 
 
 def box_of(net, data, start, size, depth, **attributes):
@@ -126,15 +133,27 @@ def read(net, data):
         at = rng.randrange(n)
         part = [at] if rng.random() < 0.5 else sorted({at, min(at + 1, n - 1)})
         dims = [] if len(part) == 1 and rng.random() < 0.5 else [len(part)]
-        whole = build(x.dims[:axis] + [len(part)] + x.dims[axis + 1:], lambda *p: x[p[:axis] + (part[p[axis]],) + p[axis + 1:]])
-        result = net.made('Gather', [data, net.constant(dims, part)], A(x.dims[:axis] + dims + x.dims[axis + 1:], whole.v), axis=axis)
+        whole = build(
+            x.dims[:axis] + [len(part)] + x.dims[axis + 1 :],
+            lambda *p: x[p[:axis] + (part[p[axis]],) + p[axis + 1 :]],
+        )
+        result = net.made(
+            'Gather',
+            [data, net.constant(dims, part)],
+            A(x.dims[:axis] + dims + x.dims[axis + 1 :], whole.v),
+            axis=axis,
+        )
     else:
         start = [rng.randrange(n) for n in x.dims]
         end = [rng.randint(s + 1, n) for s, n in zip(start, x.dims)]
         step = [2 if rng.random() < 0.1 else 1 for _ in x.dims]
         size = [-(-(e - s) // t) for s, e, t in zip(start, end, step)]
         lists = [net.constant([len(x.dims)], v) for v in (start, end, range(len(x.dims)), step)]
-        result = net.made('Slice', [data] + lists, build(size, lambda *p: x[tuple(s + i * t for s, i, t in zip(start, p, step))]))
+        result = net.made(
+            'Slice',
+            [data] + lists,
+            build(size, lambda *p: x[tuple(s + i * t for s, i, t in zip(start, p, step))]),
+        )
     net.outputs.append(result)
 
 
@@ -150,7 +169,7 @@ def random_net(seed):
             middle = sorted(rng.sample(range(1, n), min(n - 1, rng.randint(0, 2))))
             cuts = list(zip([0] + middle, middle + [n]))
             rng.shuffle(cuts)
-            data = slabs(net, data, axis, cuts[rng.random() < 0.2:] or cuts)
+            data = slabs(net, data, axis, cuts[rng.random() < 0.2 :] or cuts)
         else:
             data = random_box(net, data)
         for _ in range(rng.randint(0, 2)):
@@ -165,7 +184,9 @@ def random_net(seed):
 def judge(inlay, net):
     """'' or what is wrong."""
     with host.Work() as work:
-        files = [('m.onnx', net.model())] + [('in%d.pb' % i, packed(n, net.kind, net.value[n])) for i, n in enumerate(net.inputs)]
+        files = [('m.onnx', net.model())] + [
+            ('in%d.pb' % i, packed(n, net.kind, net.value[n])) for i, n in enumerate(net.inputs)
+        ]
         for name, content in files:
             with open(os.path.join(work, name), 'wb') as f:
                 f.write(content)
@@ -175,8 +196,13 @@ def judge(inlay, net):
         status, text = host.run(command, limit=60)
         if status:
             return 'status %d: %s' % (status, text)
-        bad = [onnx.difference(onnx.read_tensor(os.path.join(work, 'output_%d.pb' % i)), onnx.parse_tensor(packed(n, net.kind, net.value[n])))
-               for i, n in enumerate(net.outputs)]
+        bad = [
+            onnx.difference(
+                onnx.read_tensor(os.path.join(work, 'output_%d.pb' % i)),
+                onnx.parse_tensor(packed(n, net.kind, net.value[n])),
+            )
+            for i, n in enumerate(net.outputs)
+        ]
         return '; '.join('%s %s' % (n, b) for n, b in zip(net.outputs, bad) if b)
 
 
@@ -213,14 +239,22 @@ def summed(net):
 
 
 def spared(t, inlay):
-    for make, weights, scatters in ((covered, 0, 0), (one_line, 10 * 2 * 8, 1), (summed, 32 * 2 * 8, 1)):
+    for make, weights, scatters in (
+        (covered, 0, 0),
+        (one_line, 10 * 2 * 8, 1),
+        (summed, 32 * 2 * 8, 1),
+    ):
         net = make(Net(random.Random(1), 'float32'))
         bad = judge(inlay, net)
         t.ok('%s: answer' % make.__name__, not bad, bad)
         found = analyzed(inlay, net)
         kernels = [s['kernel'] for s in found['steps'] if s['kernel'].startswith('scatter')]
         size = found['weights']['size']
-        t.ok('%s: %d bytes of indices' % (make.__name__, weights), size <= weights + 63 and len(kernels) == scatters, '%d bytes, %s' % (size, kernels))
+        t.ok(
+            '%s: %d bytes of indices' % (make.__name__, weights),
+            size <= weights + 63 and len(kernels) == scatters,
+            '%d bytes, %s' % (size, kernels),
+        )
 
 
 def main():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An Expand is not made for operators that broadcast (pass `broadcast`): the same answers as without the pass. Where it gives its
-result the shape, it stays.
+"""An Expand is not made for operators that broadcast (pass `broadcast`): the same answers as
+without the pass. Where it gives its result the shape, it stays.
 
     broadcast.py --inlay INLAY"""
 import float_nets
@@ -30,7 +30,9 @@ def both(n):
 
 
 def fewer_dimensions(n):
-    return DIMS, n.node('Mul', n.expand(n.node('ReduceMax', 'x', axes=[0, 1], keepdims=0), *DIMS), 'x')
+    return DIMS, n.node(
+        'Mul', n.expand(n.node('ReduceMax', 'x', axes=[0, 1], keepdims=0), *DIMS), 'x'
+    )
 
 
 def masked(n):

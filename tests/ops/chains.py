@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chains of random operators (support/random_chains.py), each run in several ways: plans leave the bytes as they
-are, passes the numbers but for rounding; none is refused, and every tenth's plans are proved.
+"""Chains of random operators (support/random_chains.py), each run in several ways: plans leave the
+bytes as they are, passes the numbers but for rounding; none is refused, and every tenth's plans are
+proved.
 
     chains.py --inlay INLAY [--count N] [--seed FIRST] [--peer PYTHON]
 
@@ -24,10 +25,10 @@ from chain_net import raw_of
 # Options that change the plan alone: the bytes stay.
 PLANS = [('--plan=simple',), ('--plan=order', '--effort=0')]
 SPEED = ('--optimize=speed',)
-PROVED, PERTURBED = 10, 4       # which chains' plans; runs with inputs a little off
-MOST_ON_EDGE = .02              # of all chains
-STEPS = .02                     # of a result's numbers, which may be a step of the quantization off
-TINY = 1e-30                    # numbers below the least normal one have few digits
+PROVED, PERTURBED = 10, 4  # which chains' plans; runs with inputs a little off
+MOST_ON_EDGE = 0.02  # of all chains
+STEPS = 0.02  # of a result's numbers, which may be a step of the quantization off
+TINY = 1e-30  # numbers below the least normal one have few digits
 # What is refused with a reason: what the compiler says, why.
 REFUSED = []
 
@@ -35,16 +36,22 @@ REFUSED = []
 def left_out(inlay):
     """Without all passes that may be left out."""
     status, text = host.run([inlay, 'passes', '--json'])
-    names = [p['name'] for p in json.loads(text)['passes'] if not p['required']] if not status else []
+    names = (
+        [p['name'] for p in json.loads(text)['passes'] if not p['required']] if not status else []
+    )
     return tuple('--without=' + name for name in names)
 
 
 def tensors(made, answer):
-    return [onnx.Tensor('', onnx.CODES[v.kind], dims, raw) for v, (dims, raw) in zip(made.results, answer)]
+    return [
+        onnx.Tensor('', onnx.CODES[v.kind], dims, raw)
+        for v, (dims, raw) in zip(made.results, answer)
+    ]
 
 
 class Edges:
-    """How far each number of the results moves with inputs that are a little off. Made when it is asked for."""
+    """How far each number of the results moves with inputs that are a little off. Made when it is
+    asked for."""
 
     def __init__(self, inlay, made):
         self.inlay, self.made, self.moved = inlay, made, None
@@ -144,7 +151,9 @@ class Peer:
         self.process.stdin.write(json.dumps({'model': made.blob.hex(), 'inputs': ins}) + '\n')
         self.process.stdin.flush()
         outs = json.loads(self.process.stdout.readline())
-        return outs and [onnx.Tensor('', onnx.CODES[kind], dims, bytes.fromhex(raw)) for kind, dims, raw in outs]
+        return outs and [
+            onnx.Tensor('', onnx.CODES[kind], dims, bytes.fromhex(raw)) for kind, dims, raw in outs
+        ]
 
 
 class Campaign:

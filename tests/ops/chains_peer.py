@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of ONNX Runtime without its rewritings, for chains.py: a line of JSON for each model on the standard
-input, one of its results on the standard output; null where it has no such operator or type."""
+"""Answers of ONNX Runtime without its rewritings, for chains.py: a line of JSON for each model on
+the standard input, one of its results on the standard output; null where it has no such operator or
+type."""
 import json
 import sys
 
@@ -16,8 +17,10 @@ def session(blob):
 
 
 def answer(asked):
-    inputs = {name: numpy.frombuffer(bytes.fromhex(raw), kind).reshape(dims)
-              for name, kind, dims, raw in asked['inputs']}
+    inputs = {
+        name: numpy.frombuffer(bytes.fromhex(raw), kind).reshape(dims)
+        for name, kind, dims, raw in asked['inputs']
+    }
     outs = [numpy.asarray(v) for v in session(bytes.fromhex(asked['model'])).run(None, inputs)]
     return [[str(v.dtype), list(v.shape), v.tobytes().hex()] for v in outs]
 

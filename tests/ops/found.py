@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single operators with attributes, opsets, types and shapes that were drawn at random, and those that were once wrong.
-Each line of found.txt is one, with the answer that ONNX Runtime or, where that does not follow the standard, the
-standard's text gives.
+"""Single operators with attributes, opsets, types and shapes that were drawn at random, and those
+that were once wrong. Each line of found.txt is one, with the answer that ONNX Runtime or, where
+that does not follow the standard, the standard's text gives.
 
     found.py --inlay INLAY [--only REGEX] FOUND.TXT"""
 import argparse
@@ -18,7 +18,12 @@ import tap
 def tensor(name, t):
     number = onnx.TYPES[onnx.CODES[t['type']]][2]
     values = [float(v) if number in 'efd' else v for v in t['data']]
-    return onnx.make_tensor(name, onnx.CODES[t['type']], t['dims'], struct.pack('<%d%s' % (len(values), number), *values))
+    return onnx.make_tensor(
+        name,
+        onnx.CODES[t['type']],
+        t['dims'],
+        struct.pack('<%d%s' % (len(values), number), *values),
+    )
 
 
 def value(name, t):
@@ -34,10 +39,21 @@ def model_of(case):
     """The model, [(name, tensor)] of its inputs, of its outputs."""
     ins = [('i%d' % i if t else '', t) for i, t in enumerate(case['inputs'])]
     outs = [('o%d' % i if t else '', t) for i, t in enumerate(case['outputs'])]
-    node = onnx.make_node(case['op'], [n for n, _ in ins], [n for n, _ in outs], domain=case.get('domain', ''), **case['attributes'])
+    node = onnx.make_node(
+        case['op'],
+        [n for n, _ in ins],
+        [n for n, _ in outs],
+        domain=case.get('domain', ''),
+        **case['attributes']
+    )
     given = [(n, t) for n, t in ins if t and not t.get('constant')]
-    model = onnx.make_model([node], [value(n, t) for n, t in given], [value(n, t) for n, t in outs if t],
-                            [tensor(n, t) for n, t in ins if t and t.get('constant')], case['opset'])
+    model = onnx.make_model(
+        [node],
+        [value(n, t) for n, t in given],
+        [value(n, t) for n, t in outs if t],
+        [tensor(n, t) for n, t in ins if t and t.get('constant')],
+        case['opset'],
+    )
     if case.get('domain'):
         model += onnx.put(8, onnx.put(1, case['domain']) + onnx.put(2, 1))
     return model, given, [(n, t) for n, t in outs if t]
@@ -58,7 +74,10 @@ def judge(inlay, case):
         if status:
             return 'status %d: %s' % (status, text)
         wanted = [onnx.parse_tensor(tensor(n, t)) for n, t in outs]
-        bad = [onnx.difference(onnx.read_tensor(os.path.join(work, 'output_%d.pb' % i)), w) for i, w in enumerate(wanted)]
+        bad = [
+            onnx.difference(onnx.read_tensor(os.path.join(work, 'output_%d.pb' % i)), w)
+            for i, w in enumerate(wanted)
+        ]
         return '; '.join('output %d %s' % (i, b) for i, b in enumerate(bad) if b)
 
 

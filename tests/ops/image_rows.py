@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens that are the pixels of a Conv's image (pass `image_rows`): the same answers as without the pass. Where tokens meet one
-another, or are no image's, they stay.
+"""Tokens that are the pixels of a Conv's image (pass `image_rows`): the same answers as without the
+pass. Where tokens meet one another, or are no image's, they stay.
 
     image_rows.py --inlay INLAY"""
 import float_nets
@@ -11,6 +11,7 @@ I64 = onnx.CODES['int64']
 
 class Net(float_nets.Net):
     """Of tokens [images][height * width][channels]."""
+
     images, height, width = 1, 10, 12
 
     def reshape(self, x, *dims):
@@ -28,10 +29,19 @@ class Net(float_nets.Net):
         return self.node('Add', self.node('MatMul', x, self.floats(ic, oc)), self.floats(oc))
 
     def norm(self, x, channels, **attributes):
-        return self.node('LayerNormalization', x, self.floats(channels), self.floats(channels), **attributes)
+        return self.node(
+            'LayerNormalization', x, self.floats(channels), self.floats(channels), **attributes
+        )
 
     def filtered(self, x, channels):
-        y = self.node('Conv', self.image(x, channels), self.floats(channels, 1, 3, 3), self.floats(channels), group=channels, pads=[1] * 4)
+        y = self.node(
+            'Conv',
+            self.image(x, channels),
+            self.floats(channels, 1, 3, 3),
+            self.floats(channels),
+            group=channels,
+            pads=[1] * 4,
+        )
         return self.tokens(y, channels)
 
     def mlp(self, x, channels, hidden):
@@ -76,10 +86,13 @@ def scaled(n):
 
 
 def read_twice(n):
-    """Tokens are an image and, beside that, tokens: what is filtered is the image all the same behind."""
+    """Tokens are an image and, beside that, tokens: what is filtered is the image all the same
+    behind."""
     dims, x = begin(n, 8)
     y = n.linear(x, 8, 8)
-    return dims, n.node('Concat', n.linear(n.filtered(y, 8), 8, 8), n.node('Softmax', y, axis=1), axis=2)
+    return dims, n.node(
+        'Concat', n.linear(n.filtered(y, 8), 8, 8), n.node('Softmax', y, axis=1), axis=2
+    )
 
 
 def counted_from_the_front(n):

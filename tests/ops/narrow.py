@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constant weights that are narrower than float stay so in flash for each operator that reads them: the answers are those of
-weights stored as float32, the constants take no more bytes than in the file.
+"""Constant weights that are narrower than float stay so in flash for each operator that reads them:
+the answers are those of weights stored as float32, the constants take no more bytes than in the
+file.
 
     narrow.py --inlay INLAY"""
 import argparse
@@ -35,15 +36,23 @@ class Model:
         self.bytes += len(raw)
         return name
 
-    def floats(self, dims, low=.5, high=1.5, kind='float32'):
+    def floats(self, dims, low=0.5, high=1.5, kind='float32'):
         form = 'e' if kind == 'float16' else 'f'
         n = math.prod(dims)
-        return self.constant(onnx.CODES[kind], dims, struct.pack('<%d%s' % (n, form), *(self.rnd.uniform(low, high) for _ in range(n))))
+        return self.constant(
+            onnx.CODES[kind],
+            dims,
+            struct.pack('<%d%s' % (n, form), *(self.rnd.uniform(low, high) for _ in range(n))),
+        )
 
     def integers(self, kind, dims, low=0, high=255):
         bits = BITS[kind]
         n = math.prod(dims)
-        return self.constant(onnx.CODES[kind], dims, onnx.pack_bits([self.rnd.randint(low, high) & (1 << bits) - 1 for _ in range(n)], bits))
+        return self.constant(
+            onnx.CODES[kind],
+            dims,
+            onnx.pack_bits([self.rnd.randint(low, high) & (1 << bits) - 1 for _ in range(n)], bits),
+        )
 
     def node(self, op, ins, domain='', **attrs):
         name = self.name()
@@ -52,7 +61,7 @@ class Model:
 
     def dequantized(self, kind, dims, scales, zeros=True, **attrs):
         """Weights of these dimensions, with scales of those."""
-        ins = [self.integers(kind, dims), self.floats(scales, .01, .1)]
+        ins = [self.integers(kind, dims), self.floats(scales, 0.01, 0.1)]
         if zeros:
             ins.append(self.integers(kind, scales, 0, 3))
         return self.node('DequantizeLinear', ins, **attrs)
@@ -63,8 +72,14 @@ class Model:
 
     def made(self, x):
         last = 't%d' % (len(self.nodes) + len(self.weights) - 1)
-        return onnx.make_model(self.nodes, [onnx.make_value('x', F32, x)], [onnx.make_value(last, F32, [None] * len(x))], self.weights, 21,
-                               [('com.microsoft', 1)])
+        return onnx.make_model(
+            self.nodes,
+            [onnx.make_value('x', F32, x)],
+            [onnx.make_value(last, F32, [None] * len(x))],
+            self.weights,
+            21,
+            [('com.microsoft', 1)],
+        )
 
 
 def depthwise(kind, channels, kernel, zeros=True, each=True, act=None):
@@ -73,8 +88,12 @@ def depthwise(kind, channels, kernel, zeros=True, each=True, act=None):
     if kind == 'float16':
         w = m.node('Cast', [m.floats(dims, -1, 1, kind)], to=F32)
     else:
-        w = m.dequantized(kind, dims, [channels] if each else [], zeros, **({'axis': 0} if each else {}))
-    y = m.node('Conv', ['x', w], group=channels, kernel_shape=[kernel, kernel], pads=[kernel // 2] * 4)
+        w = m.dequantized(
+            kind, dims, [channels] if each else [], zeros, **({'axis': 0} if each else {})
+        )
+    y = m.node(
+        'Conv', ['x', w], group=channels, kernel_shape=[kernel, kernel], pads=[kernel // 2] * 4
+    )
     m.padded(channels)
     if act:
         m.node(act, [y])
@@ -94,14 +113,18 @@ def blocks(kind, k, n, block, axis=0, zeros=True, rows=3):
 def gemm(kind, k, n, block, zeros=True):
     m = Model(k)
     w = m.dequantized(kind, [n, k], [n, -(-k // block)], zeros, axis=1, block_size=block)
-    m.node('Gemm', ['x', w, m.floats([n])], transB=1, alpha=.5)
+    m.node('Gemm', ['x', w, m.floats([n])], transB=1, alpha=0.5)
     return m, [2, k]
 
 
 def nbits(bits, k, n, block, zeros=True, rows=3):
     m = Model(k)
     count = -(-k // block)
-    ins = ['x', m.integers('uint8', [n, count, block * bits // 8]), m.floats([n * count], .01, .1)]
+    ins = [
+        'x',
+        m.integers('uint8', [n, count, block * bits // 8]),
+        m.floats([n * count], 0.01, 0.1),
+    ]
     if zeros:
         ins.append(m.integers('uint8', [n * -(-count * bits // 8)]))
     m.node('MatMulNBits', ins, 'com.microsoft', K=k, N=n, bits=bits, block_size=block)
@@ -113,7 +136,12 @@ def normalized(op, kind, group=1, each=True):
     """A convolution or product, and a factor and a summand for each channel of what it makes."""
     m = Model(3)
     ic, oc = 24 * group, 40 * group
-    dims = {'Conv': [oc, 24, 3, 3], 'ConvTranspose': [ic, 40, 2, 2], 'Gemm': [oc, ic], 'MatMul': [ic, oc]}[op]
+    dims = {
+        'Conv': [oc, 24, 3, 3],
+        'ConvTranspose': [ic, 40, 2, 2],
+        'Gemm': [oc, ic],
+        'MatMul': [ic, oc],
+    }[op]
     axis = {'Conv': 0, 'ConvTranspose': 1, 'Gemm': 0, 'MatMul': 1}[op]
     if kind == 'float16':
         w = m.node('Cast', [m.floats(dims, -1, 1, kind)], to=F32)
@@ -135,7 +163,12 @@ def normalized(op, kind, group=1, each=True):
 CASES = {}
 for _kind in ('int8', 'uint8', 'int4', 'float16'):
     for _channels, _kernel in ((24, 3), (37, 5), (6, 1)):
-        CASES['depthwise %s %d %d' % (_kind, _channels, _kernel)] = (depthwise, _kind, _channels, _kernel)
+        CASES['depthwise %s %d %d' % (_kind, _channels, _kernel)] = (
+            depthwise,
+            _kind,
+            _channels,
+            _kernel,
+        )
 for _kind in ('int8', 'int4', 'uint4'):
     for _k, _n, _block in ((24, 40, 16), (100, 64, 32), (33, 18, 32), (24, 40, 32)):
         CASES['blocks %s %d %d %d' % (_kind, _k, _n, _block)] = (blocks, _kind, _k, _n, _block)
@@ -143,7 +176,14 @@ for _kind in ('int8', 'int4', 'uint4'):
 for _bits in (2, 4, 8):
     for _k, _n, _block in ((24, 40, 16), (100, 64, 32), (64, 24, 32), (48, 24, 32)):
         for _zeros in (False, True):
-            CASES['nbits %d %d %d %d %s' % (_bits, _k, _n, _block, _zeros)] = (nbits, _bits, _k, _n, _block, _zeros)
+            CASES['nbits %d %d %d %d %s' % (_bits, _k, _n, _block, _zeros)] = (
+                nbits,
+                _bits,
+                _k,
+                _n,
+                _block,
+                _zeros,
+            )
 for _op in ('Conv', 'ConvTranspose', 'Gemm', 'MatMul'):
     for _kind in ('int8', 'int4', 'float16'):
         CASES['normalized %s %s' % (_op, _kind)] = (normalized, _op, _kind)
@@ -160,20 +200,27 @@ def run(inlay, path, x, out, flags):
 def check(inlay, case):
     m, dims = case[0](*case[1:])
     model = m.made(dims)
-    raw = struct.pack('<%df' % math.prod(dims), *(m.rnd.uniform(-1, 1) for _ in range(math.prod(dims))))
+    raw = struct.pack(
+        '<%df' % math.prod(dims), *(m.rnd.uniform(-1, 1) for _ in range(math.prod(dims)))
+    )
     with host.Work() as work:
         path, given = os.path.join(work, 'model.onnx'), os.path.join(work, 'x.pb')
         for name, data in ((path, model), (given, onnx.make_tensor('x', F32, dims, raw))):
             with open(name, 'wb') as f:
                 f.write(data)
-        answers = [run(inlay, path, given, os.path.join(work, 'out%d' % i), flags)
-                   for i, flags in enumerate(([], ['--weights-type=float32']))]
+        answers = [
+            run(inlay, path, given, os.path.join(work, 'out%d' % i), flags)
+            for i, flags in enumerate(([], ['--weights-type=float32']))
+        ]
         bad = onnx.difference(*answers, rtol=1e-5, atol=1e-5)
         assert not bad, bad
         status, text = host.run([inlay, 'analyze', '--json', path])
         assert not status, text
         size = json.loads(text)['weights']['size']
-        assert size <= m.bytes * m.most + SPARE, 'the weights take %d bytes, the file %d' % (size, m.bytes)
+        assert size <= m.bytes * m.most + SPARE, 'the weights take %d bytes, the file %d' % (
+            size,
+            m.bytes,
+        )
 
 
 def main():

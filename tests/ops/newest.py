@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node tests of the newest `onnx` package as judge: made in a virtual environment, run by run.py.
+"""The node tests of the newest `onnx` package as judge: made in a virtual environment, run by
+run.py.
 
     newest.py --inlay INLAY --known known.txt [--folder FOLDER]
 
---folder: take the tests that lie there, or make and leave them there. Skipped where the package cannot be had."""
+--folder: take the tests that lie there, or make and leave them there. Skipped where the package
+cannot be had."""
 import argparse
 import os
 import shutil
@@ -14,7 +16,8 @@ import tempfile
 import host
 import tap
 
-# Run by the environment's Python. Tests whose values are no tensors are left out: nothing here could compare them.
+# Run by the environment's Python. Tests whose values are no tensors are left out: nothing here
+# could compare them.
 MAKE = r'''
 import os, sys
 import numpy, onnx
@@ -22,7 +25,9 @@ from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
 def save(path, value):
-    proto = value if isinstance(value, onnx.TensorProto) else numpy_helper.from_array(numpy.asarray(value))
+    proto = value
+    if not isinstance(value, onnx.TensorProto):
+        proto = numpy_helper.from_array(numpy.asarray(value))
     with open(path, 'wb') as f:
         f.write(proto.SerializeToString())
 
@@ -50,9 +55,13 @@ def make(folder):
     """'' or why the tests cannot be made."""
     with host.Work() as work:
         python = os.path.join(work, 'bin', 'python')
-        # -I: our own tests/support/onnx.py, which PYTHONPATH names here, must not stand for the package.
-        for command in ([sys.executable, '-m', 'venv', work], [python, '-I', '-m', 'pip', '-q', 'install', 'onnx', 'pillow'],
-                        [python, '-I', '-c', MAKE, folder]):
+        # -I: our own tests/support/onnx.py, which PYTHONPATH names here, must not stand for the
+        # package.
+        for command in (
+            [sys.executable, '-m', 'venv', work],
+            [python, '-I', '-m', 'pip', '-q', 'install', 'onnx', 'pillow'],
+            [python, '-I', '-c', MAKE, folder],
+        ):
             try:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=900)
             except (OSError, subprocess.TimeoutExpired) as e:
@@ -78,7 +87,9 @@ def main():
         shutil.rmtree(scratch, ignore_errors=True)
         t.done()
     run = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'run.py')
-    status = subprocess.run([sys.executable, run, '--inlay', o.inlay, '--known', o.known, '--prefix', 'newest/', folder]).returncode
+    status = subprocess.run(
+        [sys.executable, run, '--inlay', o.inlay, '--known', o.known, '--prefix', 'newest/', folder]
+    ).returncode
     shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(status)
 

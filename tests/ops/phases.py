@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of an image that was taken apart into phases (pass `phases`) read the image itself: the same answers as
-without the pass but for the last digits. What only looks like it stays.
+"""Convolutions of an image that was taken apart into phases (pass `phases`) read the image itself:
+the same answers as without the pass but for the last digits. What only looks like it stays.
 
     phases.py --inlay INLAY"""
 import float_nets
@@ -14,7 +14,9 @@ class Net(float_nets.Net):
         return self.constant(I64, 'q', [len(values)], values)
 
     def slice(self, x, axis, start, step):
-        return self.node('Slice', x, self.ints(start), self.ints(2 ** 31 - 1), self.ints(axis), self.ints(step))
+        return self.node(
+            'Slice', x, self.ints(start), self.ints(2**31 - 1), self.ints(axis), self.ints(step)
+        )
 
     def phase(self, x, row, column, rows, columns):
         """By two Slices, one, or none where all is taken."""
@@ -29,7 +31,13 @@ class Net(float_nets.Net):
         return self.node('Concat', *(self.phase(x, r, c, rows, columns) for r, c in places), axis=1)
 
     def conv(self, x, ic, oc, kh=3, kw=3, **attrs):
-        return self.node('Conv', x, self.floats(oc, ic // attrs.get('group', 1), kh, kw), self.floats(oc), **attrs)
+        return self.node(
+            'Conv',
+            x,
+            self.floats(oc, ic // attrs.get('group', 1), kh, kw),
+            self.floats(oc),
+            **attrs
+        )
 
 
 def focus(n):
@@ -38,7 +46,9 @@ def focus(n):
 
 
 def by_rows(n):
-    return [2, 3, 12, 18], n.node('Relu', n.conv(n.phases(2, 2), 12, 5, pads=[0, 1, 2, 1], strides=[2, 1]))
+    return [2, 3, 12, 18], n.node(
+        'Relu', n.conv(n.phases(2, 2), 12, 5, pads=[0, 1, 2, 1], strides=[2, 1])
+    )
 
 
 def wide(n):
@@ -47,12 +57,18 @@ def wide(n):
 
 
 def uneven(n):
-    return [1, 2, 12, 10], n.conv(n.phases(3, 2, True), 12, 7, 3, 1, strides=[1, 2], pads=[1, 0, 1, 0])
+    return [1, 2, 12, 10], n.conv(
+        n.phases(3, 2, True), 12, 7, 3, 1, strides=[1, 2], pads=[1, 0, 1, 0]
+    )
 
 
 def at_once(n):
     """One Slice of both axes."""
-    parts = [n.node('Slice', 'x', n.ints(r, c), n.ints(14, 10), n.ints(2, 3), n.ints(2, 2)) for r in (0, 1) for c in (0, 1)]
+    parts = [
+        n.node('Slice', 'x', n.ints(r, c), n.ints(14, 10), n.ints(2, 3), n.ints(2, 2))
+        for r in (0, 1)
+        for c in (0, 1)
+    ]
     return [1, 3, 14, 10], n.conv(n.node('Concat', *parts, axis=1), 12, 8, 1, 1)
 
 
@@ -72,12 +88,16 @@ TAKEN = [focus, by_rows, wide, uneven, at_once, block, cropped]
 def other_order(n):
     """No order of rows or columns."""
     places = [(0, 0), (1, 1), (0, 1), (1, 0)]
-    return [1, 3, 8, 8], n.conv(n.node('Concat', *(n.phase('x', r, c, 2, 2) for r, c in places), axis=1), 12, 4)
+    return [1, 3, 8, 8], n.conv(
+        n.node('Concat', *(n.phase('x', r, c, 2, 2) for r, c in places), axis=1), 12, 4
+    )
 
 
 def twice(n):
     places = [(0, 0), (0, 1), (1, 0), (1, 0)]
-    return [1, 3, 8, 8], n.conv(n.node('Concat', *(n.phase('x', r, c, 2, 2) for r, c in places), axis=1), 12, 4)
+    return [1, 3, 8, 8], n.conv(
+        n.node('Concat', *(n.phase('x', r, c, 2, 2) for r, c in places), axis=1), 12, 4
+    )
 
 
 def dilated(n):
@@ -101,7 +121,9 @@ def odd(n):
 
 def along(n):
     """Parts of the rows, one below the other."""
-    return [1, 3, 8, 8], n.conv(n.node('Concat', n.slice('x', 2, 0, 2), n.slice('x', 2, 1, 2), axis=2), 3, 4)
+    return [1, 3, 8, 8], n.conv(
+        n.node('Concat', n.slice('x', 2, 0, 2), n.slice('x', 2, 1, 2), axis=2), 3, 4
+    )
 
 
 LEFT = [other_order, twice, dilated, groups, read_again, odd, along]

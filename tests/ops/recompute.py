@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that an average and its product read are computed twice (pass `recompute`) where a limit of the arena asks for it: the
-same bits, proved; and on the curve.
+"""Images that an average and its product read are computed twice (pass `recompute`) where a limit
+of the arena asks for it: the same bits, proved; and on the curve.
 
     recompute.py --inlay INLAY"""
 import json
@@ -15,7 +15,9 @@ SIZE, THIN, WIDE = 24, 4, 32
 class Net(float_nets.Net):
     def conv(self, x, ic, oc, size=1, group=1, **attrs):
         weights = self.floats(oc, ic // group, size, size)
-        return self.node('Conv', x, weights, self.floats(oc), pads=[size // 2] * 4, group=group, **attrs)
+        return self.node(
+            'Conv', x, weights, self.floats(oc), pads=[size // 2] * 4, group=group, **attrs
+        )
 
     def factors(self, summary):
         return self.conv(self.node('Relu', self.conv(summary, WIDE, 8)), 8, WIDE)
@@ -124,7 +126,11 @@ def check_taken(t, name, model, work):
     limit = '--arena-limit=%d' % point['arena']
     under = model.analyze(limit)
     t.ok(name + ', not without a limit', not recomputed(plain), plain['options'])
-    t.ok(name + ', its arena', recomputed(under) and under['arena']['size'] <= point['arena'], (under['arena'], under['options']))
+    t.ok(
+        name + ', its arena',
+        recomputed(under) and under['arena']['size'] <= point['arena'],
+        (under['arena'], under['options']),
+    )
     t.ok(name + ', its work', under['totals']['macs'] == point['macs'], (under['totals'], point))
     t.ok(name + ', its C', float_nets.results_of_c(model, work, limit) == model.answer())
     t.ok(name + ', nothing twice is no proof', refuses(model, work))

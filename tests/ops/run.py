@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators against test models with reference answers, by `inlay run`: no C compiler, a few milliseconds each.
+"""The operators against test models with reference answers, by `inlay run`: no C compiler, a few
+milliseconds each.
 
     run.py --inlay INLAY --known known.txt [--prefix NAME/] [--only REGEX] [--update] FOLDER|TAR...
 
-A test is a folder with model.onnx and test_data_set_0/. known.txt lists those that are not right yet, each with
-its reason; a listed test that is right, or goes wrong in another way, fails, and so does an unlisted one that is
-not right. --update writes the list anew for the prefix in use; a reason that a person wrote stays while the test fails
-in the same way. A listed test counts as skipped."""
+A test is a folder with model.onnx and test_data_set_0/. known.txt lists those that are not right
+yet, each with its reason; a listed test that is right, or goes wrong in another way, fails, and so
+does an unlisted one that is not right. --update writes the list anew for the prefix in use; a
+reason that a person wrote stays while the test fails in the same way. A listed test counts as
+skipped."""
 import argparse
 import concurrent.futures
 import os
@@ -19,12 +21,16 @@ import host
 import onnx
 import tap
 
-MEASURED = re.compile(r'wrong: output \d+ ')   # as judge() words it
+MEASURED = re.compile(r'wrong: output \d+ ')  # as judge() words it
 
 
 def reason(status, text):
     """The message without the file's place."""
-    lines = [line for line in text.splitlines() if 'error: ' in line] or text.strip().splitlines() or ['']
+    lines = (
+        [line for line in text.splitlines() if 'error: ' in line]
+        or text.strip().splitlines()
+        or ['']
+    )
     return 'status %d: %s' % (status, lines[0].split('error: ')[-1].strip()[:110])
 
 
@@ -52,7 +58,11 @@ def judge(inlay, folder, file='model.onnx', flags=()):
 
 def read_known(path):
     with open(path) as f:
-        rows = [line.rstrip('\n').split('\t', 1) for line in f if line.strip() and not line.startswith('#')]
+        rows = [
+            line.rstrip('\n').split('\t', 1)
+            for line in f
+            if line.strip() and not line.startswith('#')
+        ]
     return dict(rows)
 
 
@@ -95,16 +105,31 @@ def main():
     o = p.parse_args()
     t, known, scratch = tap.Tap(), read_known(o.known), tempfile.mkdtemp(prefix='inlay-ops-')
     missing = [path for path in o.paths if not os.path.exists(path)]
-    tests = [(o.prefix + n, f) for n, f in cases.find([x for x in o.paths if x not in missing], scratch) if re.search(o.only, o.prefix + n)]
+    tests = [
+        (o.prefix + n, f)
+        for n, f in cases.find([x for x in o.paths if x not in missing], scratch)
+        if re.search(o.only, o.prefix + n)
+    ]
     scope = {name: cases.out_of_scope(name, folder) for name, folder in tests}
     inside = [(n, f) for n, f in tests if not scope[n]]
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        found = dict(zip((n for n, _ in inside), pool.map(lambda test: judge(o.inlay, test[1]), inside)))
+        found = dict(
+            zip((n for n, _ in inside), pool.map(lambda test: judge(o.inlay, test[1]), inside))
+        )
     shutil.rmtree(scratch, ignore_errors=True)
     if o.update:
-        kept = {n: why for n, why in known.items() if n not in scope and not n.startswith(o.prefix or '\0')}
-        write_known(o.known, {**kept, **{n: listed(n, why, known) for n, why in found.items() if why}})
-        print('%d right, %d listed' % (sum(not w for w in found.values()), sum(bool(w) for w in found.values())))
+        kept = {
+            n: why
+            for n, why in known.items()
+            if n not in scope and not n.startswith(o.prefix or '\0')
+        }
+        write_known(
+            o.known, {**kept, **{n: listed(n, why, known) for n, why in found.items() if why}}
+        )
+        print(
+            '%d right, %d listed'
+            % (sum(not w for w in found.values()), sum(bool(w) for w in found.values()))
+        )
         return
     for path in missing:
         t.skip(o.prefix + os.path.basename(path), 'not on this machine')

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constant weights against the same weights as inputs: packed kernels and fused activations against plain ones.
+"""Constant weights against the same weights as inputs: packed kernels and fused activations against
+plain ones.
 
     weights.py --inlay INLAY [--count N] [--seed S]
 
-Random Conv, ConvTranspose, Gemm and MatMul nodes, most with an activation or an addition behind them. As inputs
-the weights leave no choice but the plain kernels, which the reference tests of ONNX cover."""
+Random Conv, ConvTranspose, Gemm and MatMul nodes, most with an activation or an addition behind
+them. As inputs the weights leave no choice but the plain kernels, which the reference tests of ONNX
+cover."""
 import argparse
 import math
 import os
@@ -15,11 +17,25 @@ import host
 import onnx
 import tap
 
-ACTS = [None, None, 'Relu', 'Sigmoid', 'LeakyRelu', 'HardSwish', 'Tanh', 'Elu', 'Softplus', 'residual', 'residual+Relu']
+ACTS = [
+    None,
+    None,
+    'Relu',
+    'Sigmoid',
+    'LeakyRelu',
+    'HardSwish',
+    'Tanh',
+    'Elu',
+    'Softplus',
+    'residual',
+    'residual+Relu',
+]
 
 
 def floats(rnd, dims):
-    return struct.pack('<%df' % math.prod(dims), *(rnd.uniform(-1, 1) for _ in range(math.prod(dims))))
+    return struct.pack(
+        '<%df' % math.prod(dims), *(rnd.uniform(-1, 1) for _ in range(math.prod(dims)))
+    )
 
 
 def image_case(rnd, op):
@@ -29,12 +45,21 @@ def image_case(rnd, op):
     if rnd.random() < 0.25:
         group = ic = oc = rnd.choice([4, 13, 24, 32])
     k = [rnd.randint(1, 4) for _ in range(spatial)]
-    attrs = {'group': group, 'strides': [rnd.randint(1, 3) for _ in k],
-             'dilations': [rnd.choice([1, 1, 1, 2]) for _ in k]}
-    x = [rnd.choice([1, 1, 2]), ic] + [rnd.randint((n - 1) * d + 1, (n - 1) * d + 12) for n, d in zip(k, attrs['dilations'])]
+    attrs = {
+        'group': group,
+        'strides': [rnd.randint(1, 3) for _ in k],
+        'dilations': [rnd.choice([1, 1, 1, 2]) for _ in k],
+    }
+    x = [rnd.choice([1, 1, 2]), ic] + [
+        rnd.randint((n - 1) * d + 1, (n - 1) * d + 12) for n, d in zip(k, attrs['dilations'])
+    ]
     pad = rnd.choice(['pads', 'pads', 'SAME_UPPER', 'SAME_LOWER', 'VALID'])
     if pad == 'pads':
-        attrs['pads'] = [rnd.randint(0, n - 1) for n in k] * 2 if op == 'ConvTranspose' else [rnd.randint(0, n) for n in k + k]
+        attrs['pads'] = (
+            [rnd.randint(0, n - 1) for n in k] * 2
+            if op == 'ConvTranspose'
+            else [rnd.randint(0, n) for n in k + k]
+        )
         attrs['pads'] = [min(p, 1) if op == 'ConvTranspose' else p for p in attrs['pads']]
     elif op == 'Conv' or attrs['dilations'] == [1] * spatial:
         attrs['auto_pad'] = pad
@@ -50,11 +75,16 @@ def matrix_case(rnd, op):
     weights = [('w', [n, k] if t else [k, n])]
     if rnd.random() < 0.8:
         weights.append(('b', rnd.choice([[n], [1, n], [m, n], [1], [m, 1]])))
-    return [m, k], weights, {'transB': t, 'alpha': rnd.choice([1.0, 0.5]), 'beta': rnd.choice([1.0, 2.0])}
+    return (
+        [m, k],
+        weights,
+        {'transB': t, 'alpha': rnd.choice([1.0, 0.5]), 'beta': rnd.choice([1.0, 2.0])},
+    )
 
 
 def model(op, x, weights, attrs, act, constant, blobs):
-    """The node, then what follows it; `r` is added as an input of the result's shape by way of a second node."""
+    """The node, then what follows it; `r` is added as an input of the result's shape by way of a
+    second node."""
     last, nodes = 'y0', [onnx.make_node(op, ['x'] + [n for n, _ in weights], ['y0'], **attrs)]
     if act and act.startswith('residual'):
         extra = dict(attrs)
@@ -65,10 +95,14 @@ def model(op, x, weights, attrs, act, constant, blobs):
     if act:
         nodes.append(onnx.make_node(act, [last], ['z']))
         last = 'z'
-    ins = [onnx.make_value('x', 1, x)] + ([] if constant else [onnx.make_value(n, 1, d) for n, d in weights])
+    ins = [onnx.make_value('x', 1, x)] + (
+        [] if constant else [onnx.make_value(n, 1, d) for n, d in weights]
+    )
     inits = [onnx.make_tensor(n, 1, d, blobs[n]) for n, d in weights] if constant else []
     rank = len(x) if op != 'Gemm' else 2
-    return onnx.make_model(nodes, ins, [onnx.make_value(last, 1, ['d%d' % i for i in range(rank)])], inits)
+    return onnx.make_model(
+        nodes, ins, [onnx.make_value(last, 1, ['d%d' % i for i in range(rank)])], inits
+    )
 
 
 def run(inlay, folder, data, inputs):
@@ -93,7 +127,12 @@ def one(t, inlay, rnd, i, folder):
     act, blobs = rnd.choice(ACTS), {n: floats(rnd, d) for n, d in weights}
     name = '%d %s %s %s %s %s' % (i, op, x, weights, attrs, act)
     given = [('x', x, floats(rnd, x))]
-    want, why = run(inlay, folder, model(op, x, weights, attrs, act, False, blobs), given + [(n, d, blobs[n]) for n, d in weights])
+    want, why = run(
+        inlay,
+        folder,
+        model(op, x, weights, attrs, act, False, blobs),
+        given + [(n, d, blobs[n]) for n, d in weights],
+    )
     got, other = run(inlay, folder, model(op, x, weights, attrs, act, True, blobs), given)
     if want is None or got is None:
         return t.fail(name, why or other)

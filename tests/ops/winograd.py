@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""3x3 convolutions by Winograd's algorithm (--optimize=speed): the same answers as without it but for the last digits, by `inlay run`
-and through C; the plan is proved, with the manifest alone to say so. Where it does not pay, or may not be, the kernel is another.
+"""3x3 convolutions by Winograd's algorithm (--optimize=speed): the same answers as without it but
+for the last digits, by `inlay run` and through C; the plan is proved, with the manifest alone to
+say so. Where it does not pay, or may not be, the kernel is another.
 
     winograd.py --inlay INLAY"""
 import argparse
@@ -18,7 +19,9 @@ SPEED = '--optimize=speed'
 class Net(float_nets.Net):
     def conv(self, x, ic, oc, k=3, pads=(1, 1, 1, 1), **attrs):
         weights = self.floats(oc, ic // attrs.get('group', 1), k, k)
-        return self.node('Conv', x, weights, self.floats(oc), kernel_shape=[k, k], pads=list(pads), **attrs)
+        return self.node(
+            'Conv', x, weights, self.floats(oc), kernel_shape=[k, k], pads=list(pads), **attrs
+        )
 
 
 def plain(n):
@@ -53,7 +56,13 @@ def small(n):
 
 def scaled(n):
     """Weights that are a product of constants."""
-    y = n.node('Conv', 'x', n.node('Mul', n.floats(32, 16, 3, 3), n.floats(32, 1, 1, 1)), kernel_shape=[3, 3], pads=[1] * 4)
+    y = n.node(
+        'Conv',
+        'x',
+        n.node('Mul', n.floats(32, 16, 3, 3), n.floats(32, 1, 1, 1)),
+        kernel_shape=[3, 3],
+        pads=[1] * 4,
+    )
     return [1, 16, 15, 15], y
 
 
@@ -103,25 +112,36 @@ def taken(t, case, inlay):
             wrong = wrong or '--without=winograd'
         c = m.compiled(work, SPEED)
         c.prove()
-        trial.build(work, [c], flags=trial.STRICT + (case in SANITIZED and trial.sanitizing() or []))
+        trial.build(
+            work, [c], flags=trial.STRICT + (case in SANITIZED and trial.sanitizing() or [])
+        )
         trial.execute(work)
         if float_nets.differs(c.results(), want):
             wrong = wrong or 'C'
-        t.ok(case.__name__, not wrong and kernels(c.manifest) >= 1 and 'winograd' in c.manifest['options'], wrong or 'no such kernel')
+        t.ok(
+            case.__name__,
+            not wrong and kernels(c.manifest) >= 1 and 'winograd' in c.manifest['options'],
+            wrong or 'no such kernel',
+        )
         t.ok(case.__name__ + ', without it', forbidden(m) == 0)
 
 
 def forbidden(m):
     """Where another goal or a small core stands against it."""
-    return sum(kernels(m.analyze(*flags)) for flags in ([], [SPEED, '--without=winograd'], [SPEED, '--target=cortex-m4']))
+    return sum(
+        kernels(m.analyze(*flags))
+        for flags in ([], [SPEED, '--without=winograd'], [SPEED, '--target=cortex-m4'])
+    )
 
 
 def limited(inlay):
     """A limit of weights or of the arena: how many kernels there are all the same."""
     with host.Work() as work:
         m = float_nets.made(inlay, Net(plain.__name__), plain, work)
-        return sum(kernels(m.compiled(work, SPEED, limit, name=name).manifest)
-                   for name, limit in (('a', '--max-weights=1G'), ('b', '--max-arena=1G')))
+        return sum(
+            kernels(m.compiled(work, SPEED, limit, name=name).manifest)
+            for name, limit in (('a', '--max-weights=1G'), ('b', '--max-arena=1G'))
+        )
 
 
 def damaged(inlay):
@@ -130,7 +150,10 @@ def damaged(inlay):
         m = float_nets.made(inlay, Net(plain.__name__), plain, work)
         c = m.compiled(work, SPEED)
         path = os.path.join(c.out, 'wrong.json')
-        for wrong in (dict(c.manifest['options'], winograd=False), dict(c.manifest['options'], winograd=3)):
+        for wrong in (
+            dict(c.manifest['options'], winograd=False),
+            dict(c.manifest['options'], winograd=3),
+        ):
             with open(path, 'w') as f:
                 json.dump(dict(c.manifest, options=wrong), f)
             if host.run([inlay, 'prove', path, m.file])[0] not in (1, 65, 78):
@@ -147,7 +170,10 @@ def main():
         taken(t, case, inlay)
     for case in LEFT:
         with host.Work() as work:
-            t.ok(case.__name__, kernels(float_nets.made(inlay, Net(case.__name__), case, work).analyze(SPEED)) == 0)
+            t.ok(
+                case.__name__,
+                kernels(float_nets.made(inlay, Net(case.__name__), case, work).analyze(SPEED)) == 0,
+            )
     t.ok('limits', limited(inlay) == 0)
     wrong = damaged(inlay)
     t.ok('a manifest that says otherwise', not wrong, wrong)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optional passes leave the answer as it is: the reference tests again with each pass left out, and with all of them.
+"""Optional passes leave the answer as it is: the reference tests again with each pass left out, and
+with all of them.
 
     without.py --inlay INLAY --passes passes.def [--only REGEX] FOLDER...
 
-A test is a folder with model.onnx and test_data_set_0/; those that are not right with all passes are skipped."""
+A test is a folder with model.onnx and test_data_set_0/; those that are not right with all passes
+are skipped."""
 import argparse
 import os
 import re
@@ -32,7 +34,7 @@ def wrong(inlay, folder, without):
         command = [inlay, 'run', model, '-o', out] + host.shape_flags(model, data)
         for name in without:
             command += ['--without', name]
-        for path, _ in data[:len(onnx.read_io(model)[0])]:
+        for path, _ in data[: len(onnx.read_io(model)[0])]:
             command += ['--input', path]
         status, text = host.run(command, limit=120)
         if status:
@@ -54,10 +56,21 @@ def main():
     t, passes = tap.Tap(), optional_passes(o.passes)
     t.ok('there are optional passes', bool(passes), o.passes)
     for name, folder in cases.find([x for x in o.paths if os.path.isdir(x)], None):
-        if not re.search(o.only, name) or cases.out_of_scope(name, folder) or wrong(o.inlay, folder, []):
+        if (
+            not re.search(o.only, name)
+            or cases.out_of_scope(name, folder)
+            or wrong(o.inlay, folder, [])
+        ):
             continue
-        why = [(what, wrong(o.inlay, folder, left)) for what, left in [(x, [x]) for x in passes] + [('all', passes)]]
-        t.ok(name, not any(w for _, w in why), '; '.join('without %s: %s' % row for row in why if row[1]))
+        why = [
+            (what, wrong(o.inlay, folder, left))
+            for what, left in [(x, [x]) for x in passes] + [('all', passes)]
+        ]
+        t.ok(
+            name,
+            not any(w for _, w in why),
+            '; '.join('without %s: %s' % row for row in why if row[1]),
+        )
     t.done()
 
 

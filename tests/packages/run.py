@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel and the Debian package: built, installed where nothing of Inlay is, and the demonstration is run with them.
+"""The wheel and the Debian package: built, installed where nothing of Inlay is, and the
+demonstration is run with them.
 
     run.py --build BUILD --root SOURCE [--program INLAY]      INLAY has its libraries within
 
-What is not at hand (pip, NumPy, dpkg-dev, static libraries) is skipped, by name and with the reason."""
+What is not at hand (pip, NumPy, dpkg-dev, static libraries) is skipped, by name and with the
+reason."""
 import argparse
 import base64
 import csv
@@ -26,8 +28,10 @@ COMPILES = '''import inlay, json, sys
 model, out = sys.argv[1:]
 whole = inlay.compile(model, out, name='digits', emit=['example'])
 assert whole == json.load(open(out + '/digits.json')), 'another manifest'
-part = inlay.analyze(open(model, 'rb').read(), optimize='speed', to=['flat'], shape={'image': (1, 1, 28, 28)})
-assert part['arena']['size'] > whole['arena']['size'] and part['options']['to'] == ['flat'], part['options']
+shape = {'image': (1, 1, 28, 28)}
+part = inlay.analyze(open(model, 'rb').read(), optimize='speed', to=['flat'], shape=shape)
+assert part['arena']['size'] > whole['arena']['size'], part['arena']
+assert part['options']['to'] == ['flat'], part['options']
 class Proto:
     def SerializeToString(self):
         return open(model, 'rb').read()
@@ -61,12 +65,24 @@ class Bench:
     def __init__(self, t, o, work):
         self.t, self.o, self.work = t, o, work
         digits = os.path.join(o.root, 'models', 'digits')
-        self.model, self.picture = os.path.join(digits, 'digits.onnx'), os.path.join(digits, 'samples', '7.pgm')
+        self.model, self.picture = os.path.join(digits, 'digits.onnx'), os.path.join(
+            digits, 'samples', '7.pgm'
+        )
 
     def built(self, script, *options):
         """The package, which is the same bytes the second time."""
-        command = [sys.executable, os.path.join(self.o.root, 'templates', 'packages', script), '--root', self.o.root, *options, '-o']
-        paths = [trial.must('the package', command + [os.path.join(self.work, name)]).split('\n')[-2] for name in ('one', 'two')]
+        command = [
+            sys.executable,
+            os.path.join(self.o.root, 'templates', 'packages', script),
+            '--root',
+            self.o.root,
+            *options,
+            '-o',
+        ]
+        paths = [
+            trial.must('the package', command + [os.path.join(self.work, name)]).split('\n')[-2]
+            for name in ('one', 'two')
+        ]
         data = [open(path, 'rb').read() for path in paths]
         self.t.ok('the same bytes again: ' + os.path.basename(paths[0]), data[0] == data[1])
         return paths[0]
@@ -77,7 +93,19 @@ class Bench:
         trial.must(what, [inlay, 'compile', self.model, '-o', out, '-q'])
         program = os.path.join(out, 'demo')
         sources = glob.glob(os.path.join(out, 'src', '*.c'))
-        trial.must('cc', ['cc', '-O2', '-I' + os.path.join(out, 'src'), *sources, os.path.join(out, 'examples', 'main.c'), '-lm', '-o', program])
+        trial.must(
+            'cc',
+            [
+                'cc',
+                '-O2',
+                '-I' + os.path.join(out, 'src'),
+                *sources,
+                os.path.join(out, 'examples', 'main.c'),
+                '-lm',
+                '-o',
+                program,
+            ],
+        )
         text = trial.must('the demonstration', [program])
         self.t.ok(what + ': the demonstration', 'right' in text, text)
 
@@ -88,13 +116,24 @@ def wheel_is_sound(b, path):
         names = set(archive.namelist())
         table = next(n for n in names if n.endswith('/RECORD'))
         rows = {row[0]: row[1] for row in csv.reader(io.StringIO(archive.read(table).decode()))}
-        wrong = [n for n in names - {table} if rows.get(n) != 'sha256=' + base64.urlsafe_b64encode(hashlib.sha256(archive.read(n)).digest()).rstrip(b'=').decode()]
+        wrong = [
+            n
+            for n in names - {table}
+            if rows.get(n)
+            != 'sha256='
+            + base64.urlsafe_b64encode(hashlib.sha256(archive.read(n)).digest())
+            .rstrip(b'=')
+            .decode()
+        ]
     b.t.ok('the digests of the wheel', set(rows) == names and not wrong, wrong)
 
 
 def beside_numpy(python):
     """A folder with the NumPy of the Python that runs the tests, for one like it."""
-    text = 'import numpy, os, sys; print(sys.version_info[:2], os.path.dirname(os.path.dirname(numpy.__file__)), sep="\\n")'
+    text = (
+        'import numpy, os, sys; '
+        'print(sys.version_info[:2], os.path.dirname(os.path.dirname(numpy.__file__)), sep="\\n")'
+    )
     status, ours = host.run([sys.executable, '-c', text])
     same = host.run([python, '-c', 'import sys; print(sys.version_info[:2])'])[1].strip()
     if status or ours.split('\n')[0] != same:
@@ -112,19 +151,39 @@ def wheel(b):
     home = os.path.join(b.work, 'environment')
     trial.must('venv', [sys.executable, '-m', 'venv', home])
     python, inlay = os.path.join(home, 'bin', 'python'), os.path.join(home, 'bin', 'inlay')
-    trial.must('pip', [python, '-m', 'pip', 'install', '--no-index', '--no-deps', '--disable-pip-version-check', path])
+    trial.must(
+        'pip',
+        [
+            python,
+            '-m',
+            'pip',
+            'install',
+            '--no-index',
+            '--no-deps',
+            '--disable-pip-version-check',
+            path,
+        ],
+    )
     b.t.ok('pip has nothing against it', host.run([python, '-m', 'pip', 'check'])[0] == 0)
     for command in [inlay], [python, '-m', 'inlay']:
         status, text = host.run(command + ['version'])
-        b.t.ok(os.path.basename(command[-1]) + ' version', status == 0 and text.startswith('inlay '), text)
+        b.t.ok(
+            os.path.basename(command[-1]) + ' version',
+            status == 0 and text.startswith('inlay '),
+            text,
+        )
     b.t.ok('its status is the program\'s', host.run([inlay, 'analyze', 'nothing.onnx'])[0] == 66)
-    status, text = host.run([python, '-c', COMPILES, b.model, os.path.join(b.work, 'compiled')], b.work)
+    status, text = host.run(
+        [python, '-c', COMPILES, b.model, os.path.join(b.work, 'compiled')], b.work
+    )
     b.t.ok('inlay.compile, without NumPy', status == 0 and 'compiled' in text, text)
     b.demo('the wheel', inlay)
     numpy = beside_numpy(python)
     if not numpy:
         return b.t.skip('inlay.run', 'no NumPy here')
-    status, text = host.run([python, '-c', RUNS, b.model, b.picture], b.work, env={'PYTHONPATH': numpy})
+    status, text = host.run(
+        [python, '-c', RUNS, b.model, b.picture], b.work, env={'PYTHONPATH': numpy}
+    )
     page = os.path.join(b.o.root, 'docs', 'TUTORIALS.md')
     with open(page) as f:
         example = re.search(r'(?s)```python\n(.*?)```', f.read()).group(1)
@@ -136,13 +195,21 @@ def wheel(b):
 
 
 def deb_installed(b, path):
-    """By dpkg, into a folder, with a database of its own that has the packages of this system: dependencies are checked."""
+    """By dpkg, into a folder, with a database of its own that has the packages of this system:
+    dependencies are checked."""
     root, database = os.path.join(b.work, 'root'), os.path.join(b.work, 'database')
     for folder in (root, os.path.join(database, 'info'), os.path.join(database, 'updates')):
         os.makedirs(folder)
     shutil.copy('/var/lib/dpkg/status', database)
     open(os.path.join(database, 'available'), 'w').close()
-    command = ['dpkg', '--admindir=' + database, '--instdir=' + root, '--force-not-root', '--force-script-chrootless', '--log=/dev/null']
+    command = [
+        'dpkg',
+        '--admindir=' + database,
+        '--instdir=' + root,
+        '--force-not-root',
+        '--force-script-chrootless',
+        '--log=/dev/null',
+    ]
     fake = ['fakeroot'] if os.getuid() and shutil.which('fakeroot') else []
     if os.getuid() and not fake:
         trial.must('dpkg-deb', ['dpkg-deb', '-x', path, root])
@@ -150,8 +217,17 @@ def deb_installed(b, path):
         return root
     trial.must('dpkg', fake + command + ['--install', path])
     status = trial.must('dpkg', command + ['--status', 'inlay'])
-    b.t.ok('dpkg installs it', 'Status: install ok installed' in status and re.search(r'Depends: .*libc6 \(>= .*libjansson4', status), status)
-    b.t.ok('dpkg finds all of it', host.run(command + ['--verify', 'inlay']) == (0, ''), host.run(command + ['--verify', 'inlay']))
+    b.t.ok(
+        'dpkg installs it',
+        'Status: install ok installed' in status
+        and re.search(r'Depends: .*libc6 \(>= .*libjansson4', status),
+        status,
+    )
+    b.t.ok(
+        'dpkg finds all of it',
+        host.run(command + ['--verify', 'inlay']) == (0, ''),
+        host.run(command + ['--verify', 'inlay']),
+    )
     return root
 
 
@@ -160,11 +236,27 @@ def deb(b):
     if missing or not os.path.exists('/var/lib/dpkg/status'):
         return b.t.skip('deb', 'no dpkg-dev here: %s' % ', '.join(missing))
     path = b.built('deb.py', '--build', b.o.build)
-    listing = subprocess.run(['dpkg-deb', '-c', path], check=True, stdout=subprocess.PIPE).stdout.decode()
-    wanted = ['/usr/bin/inlay', '/man1/inlay.1.gz', '/bash-completion/completions/inlay.bash', '/zsh/site-functions/_inlay', '/vendor_completions.d/inlay.fish',
-              '/cmake/Inlay/InlayConfig.cmake', '/inlay/manifest.schema.json', '/doc/inlay/copyright', '/doc/inlay/changelog.gz', '/doc/inlay/docs/GENERATED.md']
+    listing = subprocess.run(
+        ['dpkg-deb', '-c', path], check=True, stdout=subprocess.PIPE
+    ).stdout.decode()
+    wanted = [
+        '/usr/bin/inlay',
+        '/man1/inlay.1.gz',
+        '/bash-completion/completions/inlay.bash',
+        '/zsh/site-functions/_inlay',
+        '/vendor_completions.d/inlay.fish',
+        '/cmake/Inlay/InlayConfig.cmake',
+        '/inlay/manifest.schema.json',
+        '/doc/inlay/copyright',
+        '/doc/inlay/changelog.gz',
+        '/doc/inlay/docs/GENERATED.md',
+    ]
     lacking = [w for w in wanted if w not in listing]
-    b.t.ok('what the package has', not lacking and ' root/root ' in listing, '%s\n%s' % (lacking, listing))
+    b.t.ok(
+        'what the package has',
+        not lacking and ' root/root ' in listing,
+        '%s\n%s' % (lacking, listing),
+    )
     root = deb_installed(b, path)
     b.demo('the package', os.path.join(root, 'usr', 'bin', 'inlay'))
     return None

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutation test: changes one operator, constant or condition of a C file at a time, and asks its unit tests whether they see it.
+"""Mutation test: changes one operator, constant or condition of a C file at a time, and asks its
+unit tests whether they see it.
 
-    mutate.py --build BUILD [--cases N] [--sample N] [--seed N] [--explained FILE] [--least PERCENT] [--whole FOLDER,...]
+    mutate.py --build BUILD [--cases N] [--sample N] [--seed N] [--explained FILE] [--least PERCENT]
+    [--whole FOLDER,...]
               FILE=TEST[,TEST...]...
 
-FILE is below compiler/, TEST one of tests/unit: prove/bound.c=prove/bound,plan/stream. Only the file is compiled anew, with the
-flags of BUILD; its object stands before the library of the others when the test is linked. A mutant is caught where a test fails,
-crashes or takes ten times as long as without it. Not counted: asserts and what only documented faults of ours reach (`STATUS_INTERNAL`),
-mutants of which the compiler makes the same object, and those that --explained lists: FILE, mutant, its line and why no test can tell,
-between tabs. --least: status 1 where fewer are caught; --whole: or where a file of the folder is not among those given, or a
-line of the list is of none."""
+FILE is below compiler/, TEST one of tests/unit: prove/bound.c=prove/bound,plan/stream. Only the
+file is compiled anew, with the flags of BUILD; its object stands before the library of the others
+when the test is linked. A mutant is caught where a test fails, crashes or takes ten times as long
+as without it. Not counted: asserts and what only documented faults of ours reach
+(`STATUS_INTERNAL`), mutants of which the compiler makes the same object, and those that --explained
+lists: FILE, mutant, its line and why no test can tell, between tabs. --least: status 1 where fewer
+are caught; --whole: or where a file of the folder is not among those given, or a line of the list
+is of none."""
 import argparse
 import concurrent.futures
 import json
@@ -23,29 +27,67 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SWAPS = {'<': ['<='], '<=': ['<'], '>': ['>='], '>=': ['>'], '==': ['!='], '!=': ['=='], '&&': ['||'], '||': ['&&'], '+': ['-'], '-': ['+'],
-         '*': ['+'], '/': ['*'], '%': ['/'], '+=': ['-='], '-=': ['+='], '|=': ['&='], '&=': ['|='], '++': ['--'], 'true': ['false'], 'false': ['true'],
-         'continue': ['break'], 'i64_max': ['i64_min'], 'i64_min': ['i64_max']}
-TOKEN = re.compile(r'//.*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|0x[0-9a-fA-F]+|\d[\w.]*'
-                   r'|<<=|>>=|->|\+\+|--|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||[-+*/%<>!&|^~?:=;,.(){}\[\]#]', re.S)
+SWAPS = {
+    '<': ['<='],
+    '<=': ['<'],
+    '>': ['>='],
+    '>=': ['>'],
+    '==': ['!='],
+    '!=': ['=='],
+    '&&': ['||'],
+    '||': ['&&'],
+    '+': ['-'],
+    '-': ['+'],
+    '*': ['+'],
+    '/': ['*'],
+    '%': ['/'],
+    '+=': ['-='],
+    '-=': ['+='],
+    '|=': ['&='],
+    '&=': ['|='],
+    '++': ['--'],
+    'true': ['false'],
+    'false': ['true'],
+    'continue': ['break'],
+    'i64_max': ['i64_min'],
+    'i64_min': ['i64_max'],
+}
+TOKEN = re.compile(
+    r'//.*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|0x[0-9a-fA-F]+|\d[\w.]*'
+    r'|<<=|>>=|->|\+\+|--|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||[-+*/%<>!&|^~?:=;,.(){}\[\]#]',
+    re.S,
+)
 LEFT_OUT = re.compile(r'assert\(|STATUS_INTERNAL|^\s*#|^static const|^ \*')
-SAME = re.compile(r'NEW_ARRAY\(|\.(byte|node) = -1')      # room that nothing uses; no place, whichever number says so
-LEAST = re.compile(r'(\S+) [<>] (\S.*?) \? (?:\(\w+\))?\1 : \2')      # where both are equal, either will do
+SAME = re.compile(
+    r'NEW_ARRAY\(|\.(byte|node) = -1'
+)  # room that nothing uses; no place, whichever number says so
+LEAST = re.compile(
+    r'(\S+) [<>] (\S.*?) \? (?:\(\w+\))?\1 : \2'
+)  # where both are equal, either will do
 
 
 def is_binary(before):
     """Does an operand stand before the operator?"""
-    return bool(before) and (re.match(r'[\w\])]', before[-1]) is not None) and before not in ('return', 'case', 'const', 'sizeof')
+    return (
+        bool(before)
+        and (re.match(r'[\w\])]', before[-1]) is not None)
+        and before not in ('return', 'case', 'const', 'sizeof')
+    )
 
 
 def is_type(text):
-    return text in ('int', 'void', 'char', 'float', 'double', 'bool', 'size_t', 'const') or text.endswith('_t') or text[:1].isupper() and text[1:2].islower()
+    return (
+        text in ('int', 'void', 'char', 'float', 'double', 'bool', 'size_t', 'const')
+        or text.endswith('_t')
+        or text[:1].isupper()
+        and text[1:2].islower()
+    )
 
 
 def mutants(source):
     """[(line, what, the changed source)]"""
     lines, found, before = source.split('\n'), [], ''
-    body = source.find('\n{') % (len(source) + 1)         # declarations hold nothing to mutate
+    body = source.find('\n{') % (len(source) + 1)  # declarations hold nothing to mutate
     for m in TOKEN.finditer(source):
         token, line = m.group(), source.count('\n', 0, m.start())
         if token[:2] in ('/*', '//'):
@@ -54,18 +96,37 @@ def mutants(source):
         if m.start() < body or LEFT_OUT.search(lines[line]):
             continue
         new = []
-        if token in SWAPS and (token not in '+-*' or is_binary(last) and not (token == '*' and is_type(last))):
+        if token in SWAPS and (
+            token not in '+-*' or is_binary(last) and not (token == '*' and is_type(last))
+        ):
             new = [] if token in '<>' and LEAST.search(lines[line]) else SWAPS[token]
-        elif re.fullmatch(r'\d+', token) and last not in ('[', 'case') and int(token) < 1000 and not SAME.search(lines[line]):
+        elif (
+            re.fullmatch(r'\d+', token)
+            and last not in ('[', 'case')
+            and int(token) < 1000
+            and not SAME.search(lines[line])
+        ):
             new = [str(int(token) + 1)]
         elif token == '!':
             new = ['']
         for text in new:
-            found.append((line + 1, '%s -> %s' % (token, text or 'nothing'), source[:m.start()] + text + source[m.end():]))
+            found.append(
+                (
+                    line + 1,
+                    '%s -> %s' % (token, text or 'nothing'),
+                    source[: m.start()] + text + source[m.end() :],
+                )
+            )
     for m in re.finditer(r'\b(if|while) \((?=(.))', source):
         if m.start() >= body and not LEFT_OUT.search(lines[source.count('\n', 0, m.start())]):
             end = closing(source, m.end() - 1)
-            found.append((source.count('\n', 0, m.start()) + 1, 'condition turned', source[:m.end()] + '!(' + source[m.end():end] + ')' + source[end:]))
+            found.append(
+                (
+                    source.count('\n', 0, m.start()) + 1,
+                    'condition turned',
+                    source[: m.end()] + '!(' + source[m.end() : end] + ')' + source[end:],
+                )
+            )
     return sorted(found, key=lambda mutant: mutant[0])
 
 
@@ -85,7 +146,12 @@ class File:
             self.source = f.read()
         with open(os.path.join(o.build, 'compile_commands.json')) as f:
             commands = json.load(f)
-        self.command = next(c for c in commands if os.path.normpath(os.path.join(c['directory'], c['file'])) == os.path.join(ROOT, 'compiler', file))
+        self.command = next(
+            c
+            for c in commands
+            if os.path.normpath(os.path.join(c['directory'], c['file']))
+            == os.path.join(ROOT, 'compiler', file)
+        )
         self.links = [self.link_of(test) for test in tests]
         self.plain = self.compile(self.source, 'plain')
         self.seconds = [self.measure(i) for i in range(len(tests))]
@@ -93,10 +159,15 @@ class File:
     def link_of(self, test):
         """The words that link a unit test, without the result."""
         target = 'tests/unit/unit-' + test.replace('/', '_')
-        lines = subprocess.run(['ninja', '-C', self.o.build, '-t', 'commands', '-s', target], capture_output=True, text=True, check=True).stdout.splitlines()
+        lines = subprocess.run(
+            ['ninja', '-C', self.o.build, '-t', 'commands', '-s', target],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
         words = shlex.split(lines[-1])
         at = words.index('-o')
-        return words[:at], words[at + 2:]
+        return words[:at], words[at + 2 :]
 
     def compile(self, source, name):
         path = os.path.join(self.work, name + '.c')
@@ -105,8 +176,12 @@ class File:
         words = [w for w in shlex.split(self.command['command']) if w not in ('-MD', '-g')]
         for option in ('-MQ', '-MF', '-o', '-c'):
             at = words.index(option)
-            del words[at:at + 2]
-        made = subprocess.run(words + ['-w', '-c', path, '-o', path[:-2] + '.o'], cwd=self.command['directory'], capture_output=True)
+            del words[at : at + 2]
+        made = subprocess.run(
+            words + ['-w', '-c', path, '-o', path[:-2] + '.o'],
+            cwd=self.command['directory'],
+            capture_output=True,
+        )
         if made.returncode:
             return None
         with open(path[:-2] + '.o', 'rb') as f:
@@ -116,10 +191,22 @@ class File:
         """Does test i pass?"""
         program = os.path.join(self.work, '%s-%d' % (name, i))
         head, tail = self.links[i]
-        subprocess.run(head + ['-o', program, os.path.join(self.work, name + '.o')] + tail, cwd=self.o.build, check=True, capture_output=True)
-        env = dict(os.environ, INLAY_SOURCE=ROOT, **({'INLAY_CASES': str(self.o.cases)} if self.o.cases else {}))
+        subprocess.run(
+            head + ['-o', program, os.path.join(self.work, name + '.o')] + tail,
+            cwd=self.o.build,
+            check=True,
+            capture_output=True,
+        )
+        env = dict(
+            os.environ,
+            INLAY_SOURCE=ROOT,
+            **({'INLAY_CASES': str(self.o.cases)} if self.o.cases else {})
+        )
         try:
-            return subprocess.run([program], env=env, capture_output=True, timeout=limit).returncode == 0
+            return (
+                subprocess.run([program], env=env, capture_output=True, timeout=limit).returncode
+                == 0
+            )
         except subprocess.TimeoutExpired:
             return False
         finally:
@@ -137,7 +224,9 @@ class File:
         made = self.compile(mutant[2], name)
         if made is None or made == self.plain:
             return 'no C' if made is None else 'same'
-        caught = any(not self.run(i, name, 5 + 10 * self.seconds[i]) for i in range(len(self.tests)))
+        caught = any(
+            not self.run(i, name, 5 + 10 * self.seconds[i]) for i in range(len(self.tests))
+        )
         for end in ('.c', '.o'):
             os.remove(os.path.join(self.work, name + end))
         return 'caught' if caught else 'survived'
@@ -148,7 +237,11 @@ def read_explained(path):
     explained = {}
     if path:
         with open(path) as f:
-            rows = [line.rstrip('\n').split('\t') for line in f if line.strip() and not line.startswith('#')]
+            rows = [
+                line.rstrip('\n').split('\t')
+                for line in f
+                if line.strip() and not line.startswith('#')
+            ]
         for file, what, text, why in rows:
             with open(os.path.join(ROOT, 'compiler', file)) as f:
                 if text not in (line.strip() for line in f) or not why:
@@ -159,7 +252,12 @@ def read_explained(path):
 
 def absent(folders, given):
     """C files of the folders that nobody tests."""
-    files = [os.path.join(folder, name) for folder in folders for name in os.listdir(os.path.join(ROOT, 'compiler', folder)) if name.endswith('.c')]
+    files = [
+        os.path.join(folder, name)
+        for folder in folders
+        for name in os.listdir(os.path.join(ROOT, 'compiler', folder))
+        if name.endswith('.c')
+    ]
     return sorted(set(files) - {g.partition('=')[0] for g in given})
 
 
@@ -182,11 +280,18 @@ def main():
     caught = counted = 0
     for given in o.files:
         name, _, tests = given.partition('=')
-        subprocess.run(['ninja', '-C', o.build] + ['tests/unit/unit-' + t.replace('/', '_') for t in tests.split(',')], check=True, capture_output=True)
+        subprocess.run(
+            ['ninja', '-C', o.build]
+            + ['tests/unit/unit-' + t.replace('/', '_') for t in tests.split(',')],
+            check=True,
+            capture_output=True,
+        )
         with tempfile.TemporaryDirectory(prefix='inlay-mutants-') as work:
             file = File(o, work, name, tests.split(','))
             known, lines = explained.get(name, set()), file.source.split('\n')
-            chosen = [m for m in mutants(file.source) if (m[1], lines[m[0] - 1].strip()) not in known]
+            chosen = [
+                m for m in mutants(file.source) if (m[1], lines[m[0] - 1].strip()) not in known
+            ]
             if o.sample and o.sample < len(chosen):
                 chosen = sorted(random.Random(o.seed).sample(chosen, o.sample), key=lambda m: m[0])
             with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
@@ -195,7 +300,11 @@ def main():
             if verdict == 'survived':
                 print('%s:%d: survived: %s' % (name, line, what))
         n = [verdicts.count(v) for v in ('caught', 'survived', 'same', 'no C')]
-        print('%s: %d caught of %d, %.1f %% (%d the same object, %d no C)' % (name, n[0], n[0] + n[1], 100 * n[0] / max(1, n[0] + n[1]), n[2], n[3]), flush=True)
+        print(
+            '%s: %d caught of %d, %.1f %% (%d the same object, %d no C)'
+            % (name, n[0], n[0] + n[1], 100 * n[0] / max(1, n[0] + n[1]), n[2], n[3]),
+            flush=True,
+        )
         caught, counted = caught + n[0], counted + n[0] + n[1]
     print('%d caught of %d, %.1f %%' % (caught, counted, 100 * caught / max(1, counted)))
     sys.exit(100 * caught < o.least * counted)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blobs of weights as docs/UPDATES.md says them, written anew: taken apart, with other values, sealed again."""
+"""Blobs of weights as docs/UPDATES.md says them, written anew: taken apart, with other values,
+sealed again."""
 import struct
 import zlib
 
@@ -12,7 +13,7 @@ def begin(blob):
 
 
 def weights(blob):
-    return blob[begin(blob):]
+    return blob[begin(blob) :]
 
 
 def sealed(blob, values):
@@ -22,6 +23,8 @@ def sealed(blob, values):
     assert len(values) + SEAL == len(blob) - at
     payload = values + seal
     payload += struct.pack('<I', zlib.crc32(payload))
-    table = b''.join(struct.pack('<I', zlib.crc32(payload[i:i + BLOCK])) for i in range(0, len(payload), BLOCK))
+    table = b''.join(
+        struct.pack('<I', zlib.crc32(payload[i : i + BLOCK])) for i in range(0, len(payload), BLOCK)
+    )
     head = (blob[:HEAD] + table).ljust(at - 4, b'\0')
     return head + struct.pack('<I', zlib.crc32(head)) + payload

@@ -8,7 +8,9 @@ import tempfile
 import host
 import onnx
 
-RANDOM = re.compile(r'bernoulli|multinomial|random_?(uniform|normal)|training_dropout(?!.*zero_ratio)')
+RANDOM = re.compile(
+    r'bernoulli|multinomial|random_?(uniform|normal)|training_dropout(?!.*zero_ratio)'
+)
 
 
 def find(paths, scratch):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds up Meson's JUnit files and prints the last line of inlay-test; the status is 0 only where nothing failed. A program that ended
-before it was through, of which JUnit knows the passed parts only, fails by the list of programs beside the file.
+"""Adds up Meson's JUnit files and prints the last line of inlay-test; the status is 0 only where
+nothing failed. A program that ended before it was through, of which JUnit knows the passed parts
+only, fails by the list of programs beside the file.
 
     count_results.py [--failed WHAT | --skipped WHAT | FILE]..."""
 import json
 import os
 import sys
 import xml.etree.ElementTree as tree
-
 
 
 def ended_badly(path):

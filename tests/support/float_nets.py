@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small networks of random weights, one case each, and their answers compared but for the last digits."""
+"""Small networks of random weights, one case each, and their answers compared but for the last
+digits."""
 import argparse
 import os
 import random
@@ -21,7 +22,9 @@ class Net:
 
     def constant(self, dtype, form, dims, values):
         name = 'w%d' % len(self.weights)
-        self.weights.append(onnx.make_tensor(name, dtype, dims, struct.pack('<%d%s' % (len(values), form), *values)))
+        self.weights.append(
+            onnx.make_tensor(name, dtype, dims, struct.pack('<%d%s' % (len(values), form), *values))
+        )
         return name
 
     def floats(self, *dims):
@@ -43,7 +46,7 @@ def made(inlay, net, case, work):
     os.makedirs(folder)
     count = dims[0] * dims[1] * dims[2] * dims[3]
     x = struct.pack('<%df' % count, *(net.random.uniform(-1, 1) for _ in range(count)))
-    result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))      # of any shape
+    result = onnx.put(1, y) + onnx.put(2, onnx.put(1, onnx.put(1, F)))  # of any shape
     with open(os.path.join(work, 'model.onnx'), 'wb') as f:
         f.write(onnx.make_model(net.nodes, [onnx.make_value('x', F, dims)], [result], net.weights))
     with open(os.path.join(folder, 'input_0.pb'), 'wb') as f:
@@ -64,11 +67,16 @@ def differs(got, want):
     """By more than 1e-5 of the largest value?"""
     a, b = ([v for v, in struct.iter_unpack('<f', raw)] for raw in (got[0][1], want[0][1]))
     most = max(abs(v) for v in b)
-    return got[0][0] != want[0][0] or len(a) != len(b) or not all(abs(v - w) <= 1e-5 * most for v, w in zip(a, b))
+    return (
+        got[0][0] != want[0][0]
+        or len(a) != len(b)
+        or not all(abs(v - w) <= 1e-5 * most for v, w in zip(a, b))
+    )
 
 
 def judge_cases(net, taken, left, check_taken, check_left):
-    """Each case by check(tap, name, model): those taken with their folder besides. The program's arguments: --inlay INLAY."""
+    """Each case by check(tap, name, model): those taken with their folder besides. The program's
+    arguments: --inlay INLAY."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
     inlay = parser.parse_args().inlay
@@ -84,7 +92,8 @@ def judge_cases(net, taken, left, check_taken, check_left):
 
 
 def judge_pass(name, net, taken, left):
-    """The pass changes the steps of the cases `taken`, not those `left`, and no answer. The program's arguments: --inlay INLAY."""
+    """The pass changes the steps of the cases `taken`, not those `left`, and no answer. The
+    program's arguments: --inlay INLAY."""
     parser = argparse.ArgumentParser()
     parser.add_argument('--inlay', required=True)
     inlay = parser.parse_args().inlay
@@ -95,6 +104,10 @@ def judge_pass(name, net, taken, left):
             m = made(inlay, net(case.__name__), case, work)
             steps = m.analyze()['steps']
             same = steps == m.analyze(without)['steps']
-            t.ok(case.__name__ + ', its steps', same == (case in left), [step['kernel'] for step in steps])
+            t.ok(
+                case.__name__ + ', its steps',
+                same == (case in left),
+                [step['kernel'] for step in steps],
+            )
             t.ok(case.__name__ + ', its answer', not differs(m.answer(), m.answer(without)))
     t.done()

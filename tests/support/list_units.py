@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints every tests/unit/FOLDER/FILE.c as FOLDER/FILE, for tests/unit/meson.build: list_units.py FOLDER"""
+"""Prints every tests/unit/FOLDER/FILE.c as FOLDER/FILE, for tests/unit/meson.build: list_units.py
+FOLDER"""
 import pathlib
 import sys
 

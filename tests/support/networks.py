@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Well-known architectures as ONNX files of a few KB (all weights are ConstantOfShape), from their published
-descriptions: what the planner is measured on where no model file can be had.
+"""Well-known architectures as ONNX files of a few KB (all weights are ConstantOfShape), from their
+published descriptions: what the planner is measured on where no model file can be had.
 
     networks.py FOLDER [NAME..]      writes FOLDER/NAME.onnx"""
 import os
@@ -26,7 +26,11 @@ class Net:
         """A constant of these dimensions; the shape's own tensor is shared."""
         if dims not in self.shapes:
             self.shapes[dims] = shape = self.name('shape')
-            self.weights.append(onnx.make_tensor(shape, onnx.CODES['int64'], [len(dims)], struct.pack('<%dq' % len(dims), *dims)))
+            self.weights.append(
+                onnx.make_tensor(
+                    shape, onnx.CODES['int64'], [len(dims)], struct.pack('<%dq' % len(dims), *dims)
+                )
+            )
         out = self.name('w')
         self.nodes.append(onnx.make_node('ConstantOfShape', [self.shapes[dims]], [out]))
         return out
@@ -42,12 +46,29 @@ class Net:
         for d, o in zip(x[2:], out):
             total = max(0, (o - 1) * stride + k - d)
             pads.append((total // 2, total - total // 2))
-        return self.node(op, ins, channels, out[0], out[1], kernel_shape=[k, k], strides=[stride, stride],
-                         pads=[p[0] for p in pads] + [p[1] for p in pads], **attrs)
+        return self.node(
+            op,
+            ins,
+            channels,
+            out[0],
+            out[1],
+            kernel_shape=[k, k],
+            strides=[stride, stride],
+            pads=[p[0] for p in pads] + [p[1] for p in pads],
+            **attrs
+        )
 
     def conv(self, x, channels, k=1, stride=1, depthwise=False, relu=True):
         group = x[1] if depthwise else 1
-        y = self.window('Conv', [x[0], self.weight(channels, x[1] // group, k, k), self.weight(channels)], x, channels, k, stride, group=group)
+        y = self.window(
+            'Conv',
+            [x[0], self.weight(channels, x[1] // group, k, k), self.weight(channels)],
+            x,
+            channels,
+            k,
+            stride,
+            group=group,
+        )
         return self.relu(y) if relu else y
 
     def relu(self, x):
@@ -60,12 +81,20 @@ class Net:
         return self.node('Add', [x[0], y[0]], *x[1:])
 
     def concat(self, parts):
-        return self.node('Concat', [p[0] for p in parts], sum(p[1] for p in parts), *parts[0][2:], axis=1)
+        return self.node(
+            'Concat', [p[0] for p in parts], sum(p[1] for p in parts), *parts[0][2:], axis=1
+        )
 
     def resize(self, x, times):
         scales = self.name('scales')
-        self.weights.append(onnx.make_tensor(scales, onnx.CODES['float32'], [4], struct.pack('<4f', 1, 1, times, times)))
-        return self.node('Resize', [x[0], '', scales], x[1], x[2] * times, x[3] * times, mode='nearest')
+        self.weights.append(
+            onnx.make_tensor(
+                scales, onnx.CODES['float32'], [4], struct.pack('<4f', 1, 1, times, times)
+            )
+        )
+        return self.node(
+            'Resize', [x[0], '', scales], x[1], x[2] * times, x[3] * times, mode='nearest'
+        )
 
     def classify(self, x, classes=1000):
         y = self.node('GlobalAveragePool', [x[0]], x[1], 1, 1)
@@ -75,8 +104,13 @@ class Net:
     def write(self, path, *outputs):
         """Outputs are (tensor, dimensions), or tensors."""
         named = [o if isinstance(o[0], tuple) else (o, [1] + list(o[1:])) for o in outputs]
-        model = onnx.make_model(self.nodes, [onnx.make_value('in', 1, [1] + list(self.input[1:]))],
-                                [onnx.make_value(t[0], 1, dims) for t, dims in named], self.weights, opset=13)
+        model = onnx.make_model(
+            self.nodes,
+            [onnx.make_value('in', 1, [1] + list(self.input[1:]))],
+            [onnx.make_value(t[0], 1, dims) for t, dims in named],
+            self.weights,
+            opset=13,
+        )
         with open(path, 'wb') as f:
             f.write(model)
 
@@ -97,7 +131,15 @@ def inverted(net, x, expand, channels, k, stride):
 def mobilenet_v2(width, size, last=1280):
     net = Net(3, size)
     x = net.conv(net.input, divisible(32 * width), 3, 2)
-    for expand, channels, n, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+    for expand, channels, n, stride in (
+        (1, 16, 1, 1),
+        (6, 24, 2, 2),
+        (6, 32, 3, 2),
+        (6, 64, 4, 2),
+        (6, 96, 3, 1),
+        (6, 160, 3, 2),
+        (6, 320, 1, 1),
+    ):
         for i in range(n):
             x = inverted(net, x, expand, divisible(channels * width), 3, 1 if i else stride)
     return net, [net.classify(net.conv(x, max(last, int(last * width))))]
@@ -106,7 +148,11 @@ def mobilenet_v2(width, size, last=1280):
 def mobilenet_v1(width, size, classes=1000):
     net = Net(3, size)
     x = net.conv(net.input, int(32 * width), 3, 2)
-    for channels, stride in ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)) + ((512, 1),) * 5 + ((1024, 2), (1024, 1)):
+    for channels, stride in (
+        ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2))
+        + ((512, 1),) * 5
+        + ((1024, 2), (1024, 1))
+    ):
         x = net.conv(net.conv(x, x[1], 3, stride, True), int(channels * width))
     return net, [net.classify(x, classes)]
 
@@ -114,14 +160,23 @@ def mobilenet_v1(width, size, classes=1000):
 def efficientnet_lite0(size):
     net = Net(3, size)
     x = net.conv(net.input, 32, 3, 2)
-    for expand, k, stride, channels, n in ((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3), (6, 5, 2, 192, 4), (6, 3, 1, 320, 1)):
+    for expand, k, stride, channels, n in (
+        (1, 3, 1, 16, 1),
+        (6, 3, 2, 24, 2),
+        (6, 5, 2, 40, 2),
+        (6, 3, 2, 80, 3),
+        (6, 5, 1, 112, 3),
+        (6, 5, 2, 192, 4),
+        (6, 3, 1, 320, 1),
+    ):
         for i in range(n):
             x = inverted(net, x, expand, channels, k, 1 if i else stride)
     return net, [net.classify(net.conv(x, 1280))]
 
 
 def nasnet_a(size=224, filters=44, repeats=4):
-    """NASNet-A (mobile): cells of separable convolutions and pools that read the two cells before."""
+    """NASNet-A (mobile): cells of separable convolutions and pools that read the two cells
+    before."""
     net = Net(3, size)
 
     def separable(x, f, k, stride=1):
@@ -137,7 +192,13 @@ def nasnet_a(size=224, filters=44, repeats=4):
     def normal(x, before, f):
         p, c = fit(before, x, f), net.conv(net.relu(x), f, relu=False)
         mean = lambda t: net.pool('AveragePool', t)
-        pairs = [(separable(c, f, 5), separable(p, f, 3)), (separable(p, f, 5), separable(p, f, 3)), (mean(c), p), (mean(p), mean(p)), (separable(c, f, 3), c)]
+        pairs = [
+            (separable(c, f, 5), separable(p, f, 3)),
+            (separable(p, f, 5), separable(p, f, 3)),
+            (mean(c), p),
+            (mean(p), mean(p)),
+            (separable(c, f, 3), c),
+        ]
         return net.concat([p] + [net.add(a, b) for a, b in pairs])
 
     def reduction(x, before, f):
@@ -160,9 +221,11 @@ def nasnet_a(size=224, filters=44, repeats=4):
     return net, [net.classify(net.relu(x))]
 
 
-def small_world(rng, nodes, neighbours=4, rewire=.75):
+def small_world(rng, nodes, neighbours=4, rewire=0.75):
     """Watts-Strogatz, edges from the smaller to the greater number."""
-    ring = sorted({(i, (i + d) % nodes) for i in range(nodes) for d in range(1, neighbours // 2 + 1)})
+    ring = sorted(
+        {(i, (i + d) % nodes) for i in range(nodes) for d in range(1, neighbours // 2 + 1)}
+    )
     out = set()
     for u, v in ring:
         if rng.random() < rewire:
@@ -211,7 +274,8 @@ def unet(size=96, channels=8, depth=4):
 
 
 def pyramid(size=256, width=16):
-    """A backbone with three heads of a feature pyramid, SSD-like: several tensors cross each cut behind it."""
+    """A backbone with three heads of a feature pyramid, SSD-like: several tensors cross each cut
+    behind it."""
     net, levels = Net(3, size), []
     x = net.conv(net.input, width, 3, 2)
     for i in range(4):
@@ -228,10 +292,18 @@ def pyramid(size=256, width=16):
 
 
 NETWORKS = {
-    'syn_mbv2_10_224': lambda: mobilenet_v2(1.0, 224), 'syn_mbv2_035_144': lambda: mobilenet_v2(.35, 144), 'syn_mbv2_035_224': lambda: mobilenet_v2(.35, 224),
-    'syn_mbv1_10_224': lambda: mobilenet_v1(1.0, 224), 'syn_mbv1_025_96': lambda: mobilenet_v1(.25, 96, 2), 'syn_mbv1_025_128': lambda: mobilenet_v1(.25, 128),
-    'syn_mbv1_025_224': lambda: mobilenet_v1(.25, 224), 'syn_efflite0_224': lambda: efficientnet_lite0(224), 'syn_nasnetA_mobile': nasnet_a,
-    'syn_randwire_ws32': randwire, 'syn_unet_96': unet, 'syn_pyramid_256': pyramid,
+    'syn_mbv2_10_224': lambda: mobilenet_v2(1.0, 224),
+    'syn_mbv2_035_144': lambda: mobilenet_v2(0.35, 144),
+    'syn_mbv2_035_224': lambda: mobilenet_v2(0.35, 224),
+    'syn_mbv1_10_224': lambda: mobilenet_v1(1.0, 224),
+    'syn_mbv1_025_96': lambda: mobilenet_v1(0.25, 96, 2),
+    'syn_mbv1_025_128': lambda: mobilenet_v1(0.25, 128),
+    'syn_mbv1_025_224': lambda: mobilenet_v1(0.25, 224),
+    'syn_efflite0_224': lambda: efficientnet_lite0(224),
+    'syn_nasnetA_mobile': nasnet_a,
+    'syn_randwire_ws32': randwire,
+    'syn_unet_96': unet,
+    'syn_pyramid_256': pyramid,
 }
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks over a sequence whose length T is open, as exporters write them: shapes computed in the graph, masks, positions,
-caches, recurrences. Each is a function that takes a Net and returns its results.
+"""Networks over a sequence whose length T is open, as exporters write them: shapes computed in the
+graph, masks, positions, caches, recurrences. Each is a function that takes a Net and returns its
+results.
 
     sequences.py FOLDER [NAME..]      writes FOLDER/NAME.onnx"""
 import math
@@ -17,7 +18,13 @@ FORMS = {'float32': 'f', 'int64': 'q', 'bool': '?', 'int32': 'i', 'int8': 'b', '
 
 class Net:
     def __init__(self, name):
-        self.random, self.nodes, self.weights, self.inputs, self.n = random.Random(name), [], [], [], 0
+        self.random, self.nodes, self.weights, self.inputs, self.n = (
+            random.Random(name),
+            [],
+            [],
+            [],
+            0,
+        )
 
     def name(self, what):
         self.n += 1
@@ -31,8 +38,14 @@ class Net:
     def const(self, values, kind='float32', dims=None):
         values = values if isinstance(values, list) else [values]
         name = self.name('c')
-        self.weights.append(onnx.make_tensor(name, onnx.CODES[kind], [len(values)] if dims is None else dims,
-                                             struct.pack('<%d%s' % (len(values), FORMS[kind]), *values)))
+        self.weights.append(
+            onnx.make_tensor(
+                name,
+                onnx.CODES[kind],
+                [len(values)] if dims is None else dims,
+                struct.pack('<%d%s' % (len(values), FORMS[kind]), *values),
+            )
+        )
         return name
 
     def scalar(self, value, kind='float32'):
@@ -43,7 +56,11 @@ class Net:
 
     def weight(self, *dims):
         n = math.prod(dims)
-        return self.const([self.random.uniform(-1, 1) / math.sqrt(dims[0]) for _ in range(n)], 'float32', list(dims))
+        return self.const(
+            [self.random.uniform(-1, 1) / math.sqrt(dims[0]) for _ in range(n)],
+            'float32',
+            list(dims),
+        )
 
     def op(self, op, *ins, outs=1, domain='', **attrs):
         names = [self.name(op) for _ in range(outs)]
@@ -58,7 +75,10 @@ class Net:
 
     def vector(self, *sizes):
         """Sizes, numbers or scalars of the graph, as a shape."""
-        parts = [self.ints(s) if isinstance(s, int) else self.op('Unsqueeze', s, self.ints(0)) for s in sizes]
+        parts = [
+            self.ints(s) if isinstance(s, int) else self.op('Unsqueeze', s, self.ints(0))
+            for s in sizes
+        ]
         return self.op('Concat', *parts, axis=0)
 
     def view(self, x, *sizes):
@@ -93,7 +113,9 @@ class Net:
     def feed(self, x):
         y = self.linear(x, 4 * C)
         erf = self.op('Erf', self.op('Div', y, self.scalar(math.sqrt(2))))
-        y = self.op('Mul', self.op('Mul', y, self.op('Add', erf, self.scalar(1.0))), self.scalar(.5))
+        y = self.op(
+            'Mul', self.op('Mul', y, self.op('Add', erf, self.scalar(1.0))), self.scalar(0.5)
+        )
         return self.linear(y, C, 4 * C)
 
     def block(self, x, mask=None):
@@ -105,7 +127,13 @@ class Net:
 
     def table(self, x, rows=MOST):
         """The rows of a table for the steps of x."""
-        return self.op('Slice', self.weight(rows, C), self.ints(0), self.op('Unsqueeze', self.size(x, 1), self.ints(0)), self.ints(0))
+        return self.op(
+            'Slice',
+            self.weight(rows, C),
+            self.ints(0),
+            self.op('Unsqueeze', self.size(x, 1), self.ints(0)),
+            self.ints(0),
+        )
 
 
 def sequence(net):
@@ -151,15 +179,21 @@ def decoder_table(net):
     """A triangle for the most steps, cut to those there are."""
     x = sequence(net)
     t = net.op('Unsqueeze', net.size(x, 1), net.ints(0))
-    triangle = net.const([i >= k for i in range(MOST) for k in range(MOST)], 'bool', [1, 1, MOST, MOST])
-    m = net.op('Slice', net.op('Slice', triangle, net.ints(0), t, net.ints(2)), net.ints(0), t, net.ints(3))
+    triangle = net.const(
+        [i >= k for i in range(MOST) for k in range(MOST)], 'bool', [1, 1, MOST, MOST]
+    )
+    m = net.op(
+        'Slice', net.op('Slice', triangle, net.ints(0), t, net.ints(2)), net.ints(0), t, net.ints(3)
+    )
     return [net.block(x, lambda s: net.op('Where', m, s, net.scalar(-1e4)))]
 
 
 def decoder_range(net):
     x = sequence(net)
     r = net.range(net.size(x, 1))
-    m = net.op('LessOrEqual', net.op('Unsqueeze', r, net.ints(0)), net.op('Unsqueeze', r, net.ints(1)))
+    m = net.op(
+        'LessOrEqual', net.op('Unsqueeze', r, net.ints(0)), net.op('Unsqueeze', r, net.ints(1))
+    )
     return [net.block(x, lambda s: net.op('Where', m, s, net.scalar(-1e4)))]
 
 
@@ -184,7 +218,11 @@ def decoder_prefill(net):
 def words_range(net):
     ids = net.input([1, 'T'], 'int64')
     places = net.op('Unsqueeze', net.range(net.size(ids, 1)), net.ints(0))
-    x = net.op('Add', net.op('Gather', net.weight(50, C), ids), net.op('Gather', net.weight(MOST, C), places))
+    x = net.op(
+        'Add',
+        net.op('Gather', net.weight(50, C), ids),
+        net.op('Gather', net.weight(MOST, C), places),
+    )
     return [net.block(net.norm(x))]
 
 
@@ -197,7 +235,11 @@ def words_cumsum(net):
     ids = net.input([1, 'T'], 'int64')
     real = net.op('Cast', net.op('Not', net.op('Equal', ids, net.scalar(1, 'int64'))), to=7)
     places = net.op('Mul', net.op('CumSum', real, net.scalar(1, 'int64')), real)
-    x = net.op('Add', net.op('Gather', net.weight(50, C), ids), net.op('Gather', net.weight(MOST + 1, C), places))
+    x = net.op(
+        'Add',
+        net.op('Gather', net.weight(50, C), ids),
+        net.op('Gather', net.weight(MOST + 1, C), places),
+    )
     return [net.block(x)]
 
 
@@ -208,7 +250,9 @@ def pool_mean(net):
 def pool_masked(net):
     x, mask = sequence(net), net.input([1, 'T'], 'int64')
     y = net.block(x, hidden(net, mask))
-    m = net.op('Cast', net.op('Expand', net.op('Unsqueeze', mask, net.ints(2)), net.op('Shape', y)), to=1)
+    m = net.op(
+        'Cast', net.op('Expand', net.op('Unsqueeze', mask, net.ints(2)), net.op('Shape', y)), to=1
+    )
     total = net.op('ReduceSum', net.op('Mul', y, m), net.ints(1), keepdims=0)
     count = net.op('Clip', net.op('ReduceSum', m, net.ints(1), keepdims=0), net.scalar(1e-9))
     y = net.op('Div', total, count)
@@ -217,7 +261,10 @@ def pool_masked(net):
 
 def pool_max(net):
     y = net.block(sequence(net))
-    return [net.op('ReduceMax', y, axes=[1], keepdims=0), net.op('ArgMax', net.linear(y, 7), axis=2, keepdims=0)]
+    return [
+        net.op('ReduceMax', y, axes=[1], keepdims=0),
+        net.op('ArgMax', net.linear(y, 7), axis=2, keepdims=0),
+    ]
 
 
 def pool_attention(net):
@@ -259,24 +306,49 @@ def conv_half(net):
     """Two convolutions of stride 2, then an encoder."""
     x = net.op('Transpose', sequence(net), perm=[0, 2, 1])
     for _ in range(2):
-        x = net.op('Relu', net.op('Conv', x, net.weight(C, C, 3), net.weight(C), strides=[2], pads=[1, 1], kernel_shape=[3]))
+        x = net.op(
+            'Relu',
+            net.op(
+                'Conv',
+                x,
+                net.weight(C, C, 3),
+                net.weight(C),
+                strides=[2],
+                pads=[1, 1],
+                kernel_shape=[3],
+            ),
+        )
     return [net.block(net.op('Transpose', x, perm=[0, 2, 1]))]
 
 
 def conv_gated(net):
     x = net.op('Transpose', sequence(net), perm=[0, 2, 1])
-    a, b = net.op('Split', net.op('Conv', x, net.weight(2 * C, C, 1), kernel_shape=[1]), net.ints(C, C), outs=2, axis=1)
+    a, b = net.op(
+        'Split',
+        net.op('Conv', x, net.weight(2 * C, C, 1), kernel_shape=[1]),
+        net.ints(C, C),
+        outs=2,
+        axis=1,
+    )
     y = net.op('Mul', a, net.op('Sigmoid', b))
-    y = net.op('Conv', y, net.weight(C, 1, 5), net.weight(C), group=C, pads=[2, 2], kernel_shape=[5])
+    y = net.op(
+        'Conv', y, net.weight(C, 1, 5), net.weight(C), group=C, pads=[2, 2], kernel_shape=[5]
+    )
     y = net.op('Mul', y, net.op('Sigmoid', y))
-    return [net.op('Add', net.op('Transpose', y, perm=[0, 2, 1]), net.op('Transpose', x, perm=[0, 2, 1]))]
+    return [
+        net.op(
+            'Add', net.op('Transpose', y, perm=[0, 2, 1]), net.op('Transpose', x, perm=[0, 2, 1])
+        )
+    ]
 
 
 def conv_causal(net):
     x = net.op('Transpose', sequence(net), perm=[0, 2, 1])
     for dilation in (1, 2, 4):
         pad = net.op('Pad', x, net.ints(0, 0, 2 * dilation, 0, 0, 0))
-        y = net.op('Conv', pad, net.weight(C, C, 3), net.weight(C), dilations=[dilation], kernel_shape=[3])
+        y = net.op(
+            'Conv', pad, net.weight(C, C, 3), net.weight(C), dilations=[dilation], kernel_shape=[3]
+        )
         x = net.op('Add', x, net.op('Relu', y))
     return [x]
 
@@ -284,7 +356,10 @@ def conv_causal(net):
 def image(net):
     """A spectrogram of T columns."""
     x = net.input([1, 1, 8, 'T'])
-    y = net.op('Relu', net.op('Conv', x, net.weight(4, 1, 3, 3), net.weight(4), pads=[1, 1, 1, 1], strides=[2, 1]))
+    y = net.op(
+        'Relu',
+        net.op('Conv', x, net.weight(4, 1, 3, 3), net.weight(4), pads=[1, 1, 1, 1], strides=[2, 1]),
+    )
     y = net.op('MaxPool', y, kernel_shape=[2, 1], strides=[2, 1])
     y = net.view(net.op('Transpose', y, perm=[0, 3, 1, 2]), 1, net.size(y, 3), 8)
     return [net.linear(y, C, 8)]
@@ -294,7 +369,12 @@ def recurrent(net, op, gates, **attrs):
     both = attrs.get('direction') == 'bidirectional'
     ways = 2 if both else 1
     x = net.op('Transpose', sequence(net), perm=[1, 0, 2])
-    ins = [x, net.weight(ways, gates * 8, C), net.weight(ways, gates * 8, 8), net.weight(ways, 2 * gates * 8)]
+    ins = [
+        x,
+        net.weight(ways, gates * 8, C),
+        net.weight(ways, gates * 8, 8),
+        net.weight(ways, 2 * gates * 8),
+    ]
     state = net.op('ConstantOfShape', net.vector(ways, net.size(x, 1), 8), value=net_value(0.0))
     states = [state, state] if op == 'LSTM' else [state]
     y = net.op(op, *ins, '', *states, outs=3 if op == 'LSTM' else 2, hidden_size=8, **attrs)
@@ -330,9 +410,23 @@ def rotary(net):
     t = net.op('Unsqueeze', net.size(x, 1), net.ints(0))
     half = C // HEADS // 2
     q = net.heads(net.linear(x, C))
-    cos, sin = [net.op('Slice', net.const([f(i / 100 ** (k / half)) for i in range(MOST) for k in [*range(half)] * 2], 'float32',
-                                          [MOST, 2 * half]), net.ints(0), t, net.ints(0)) for f in (math.cos, math.sin)]
-    a, b = net.op('Slice', q, net.ints(0), net.ints(half), net.ints(3)), net.op('Slice', q, net.ints(half), net.ints(2 * half), net.ints(3))
+    cos, sin = [
+        net.op(
+            'Slice',
+            net.const(
+                [f(i / 100 ** (k / half)) for i in range(MOST) for k in [*range(half)] * 2],
+                'float32',
+                [MOST, 2 * half],
+            ),
+            net.ints(0),
+            t,
+            net.ints(0),
+        )
+        for f in (math.cos, math.sin)
+    ]
+    a, b = net.op('Slice', q, net.ints(0), net.ints(half), net.ints(3)), net.op(
+        'Slice', q, net.ints(half), net.ints(2 * half), net.ints(3)
+    )
     turned = net.op('Concat', net.op('Neg', b), a, axis=3)
     q = net.op('Add', net.op('Mul', q, cos), net.op('Mul', turned, sin))
     s = net.op('Softmax', net.scores(q, q), axis=-1)
@@ -362,7 +456,7 @@ def quantized(net):
     q, scale, zero = net.op('DynamicQuantizeLinear', x, outs=3)
     w = net.const([net.random.randrange(-127, 128) for _ in range(C * C)], 'int8', [C, C])
     y = net.op('Cast', net.op('MatMulInteger', q, w, zero, net.scalar(0, 'int8')), to=1)
-    return [net.block(net.op('Mul', y, net.op('Mul', scale, net.scalar(.01))))]
+    return [net.block(net.op('Mul', y, net.op('Mul', scale, net.scalar(0.01))))]
 
 
 def mean_by_size(net):
@@ -376,32 +470,77 @@ def backwards(net):
     """The steps in reverse, and every other one of them."""
     x = net.linear(sequence(net), C)
     y = net.op('Slice', x, net.ints(-1), net.ints(-(1 << 31)), net.ints(1), net.ints(-1))
-    return [net.op('Add', x, y), net.op('Slice', x, net.ints(0), net.ints(1 << 31), net.ints(1), net.ints(2))]
+    return [
+        net.op('Add', x, y),
+        net.op('Slice', x, net.ints(0), net.ints(1 << 31), net.ints(1), net.ints(2)),
+    ]
 
 
 def two_lengths(net):
     """A decoder that looks at an encoder's results."""
     x, memory = sequence(net), net.input([1, 'S', C])
     r = net.range(net.size(x, 1))
-    m = net.op('LessOrEqual', net.op('Unsqueeze', r, net.ints(0)), net.op('Unsqueeze', r, net.ints(1)))
+    m = net.op(
+        'LessOrEqual', net.op('Unsqueeze', r, net.ints(0)), net.op('Unsqueeze', r, net.ints(1))
+    )
     x = net.norm(net.op('Add', x, net.attend(x, lambda s: net.op('Where', m, s, net.scalar(-1e4)))))
     return [net.norm(net.op('Add', x, net.attend(x, None, net.block(memory))))]
 
 
-ALL = [encoder, encoder_mask, encoder_where, decoder_trilu, decoder_table, decoder_range, decoder_cache, decoder_prefill, words_range,
-       words_slice, words_cumsum, pool_mean, pool_masked, pool_max, pool_attention, last_step, first_step, norm_parts, norm_time, conv_half,
-       conv_gated, conv_causal, image, lstm, lstm_both, gru, gru_both, flat, rotary, relative, einsum, quantized, mean_by_size, backwards,
-       two_lengths]
+ALL = [
+    encoder,
+    encoder_mask,
+    encoder_where,
+    decoder_trilu,
+    decoder_table,
+    decoder_range,
+    decoder_cache,
+    decoder_prefill,
+    words_range,
+    words_slice,
+    words_cumsum,
+    pool_mean,
+    pool_masked,
+    pool_max,
+    pool_attention,
+    last_step,
+    first_step,
+    norm_parts,
+    norm_time,
+    conv_half,
+    conv_gated,
+    conv_causal,
+    image,
+    lstm,
+    lstm_both,
+    gru,
+    gru_both,
+    flat,
+    rotary,
+    relative,
+    einsum,
+    quantized,
+    mean_by_size,
+    backwards,
+    two_lengths,
+]
 
 
 class Model:
     """The file's bytes, and its inputs: (name, type, dimensions)."""
+
     def __init__(self, make):
         net = Net(make.__name__)
         results = make(net)
         self.name, self.inputs = make.__name__, net.inputs
-        outs = [onnx.put(1, name) for name in results]       # type and shape are the compiler's to know
-        self.blob = onnx.make_model(net.nodes, [onnx.make_value(n, onnx.CODES[k], d) for n, k, d in net.inputs], outs, net.weights, opset=17)
+        outs = [onnx.put(1, name) for name in results]  # type and shape are the compiler's to know
+        self.blob = onnx.make_model(
+            net.nodes,
+            [onnx.make_value(n, onnx.CODES[k], d) for n, k, d in net.inputs],
+            outs,
+            net.weights,
+            opset=17,
+        )
 
     def lengths(self):
         return [s for s in ('T', 'S') if any(s in dims for _, _, dims in self.inputs)]
@@ -411,13 +550,23 @@ class Model:
         made = random.Random('%s %s %d' % (self.name, sorted(sizes.items()), seed))
         tensors = []
         for name, kind, dims in self.inputs:
-            real = [sum(sizes[s] for s in d.split(' + ')) if isinstance(d, str) else d for d in dims]
+            real = [
+                sum(sizes[s] for s in d.split(' + ')) if isinstance(d, str) else d for d in dims
+            ]
             n = math.prod(real)
-            pick = {'float32': lambda: made.uniform(-1, 1), 'int64': lambda: made.randrange(2), 'bool': lambda: made.random() < .7}[kind]
+            pick = {
+                'float32': lambda: made.uniform(-1, 1),
+                'int64': lambda: made.randrange(2),
+                'bool': lambda: made.random() < 0.7,
+            }[kind]
             values = [pick() for _ in range(n)]
             if kind == 'bool' and n:
                 values[0] = True
-            tensors.append(onnx.Tensor(name, onnx.CODES[kind], real, struct.pack('<%d%s' % (n, FORMS[kind]), *values)))
+            tensors.append(
+                onnx.Tensor(
+                    name, onnx.CODES[kind], real, struct.pack('<%d%s' % (n, FORMS[kind]), *values)
+                )
+            )
         return tensors
 
 

@@ -9,7 +9,10 @@ class Tap:
 
     def _line(self, ok, name, directive=''):
         self.n += 1
-        print('%sok %d - %s%s' % ('' if ok else 'not ', self.n, name.replace('#', '/'), directive), flush=True)
+        print(
+            '%sok %d - %s%s' % ('' if ok else 'not ', self.n, name.replace('#', '/'), directive),
+            flush=True,
+        )
 
     def ok(self, name, holds=True, why=''):
         self._line(holds, name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of as many nodes as are asked for, in the forms that ask most of a planner: wide fan-outs, trees, random wires, deep chains,
-grids, U-Nets of signals.
+"""Models of as many nodes as are asked for, in the forms that ask most of a planner: wide fan-outs,
+trees, random wires, deep chains, grids, U-Nets of signals.
 
     worst.py FORM NODES FILE"""
 import random
@@ -9,7 +9,7 @@ import sys
 import onnx
 
 F32 = 1
-SIGNAL = 64          # elements of a tensor where nothing says more
+SIGNAL = 64  # elements of a tensor where nothing says more
 
 
 class Graph:
@@ -21,7 +21,11 @@ class Graph:
     def add(self, op, *ins, **attrs):
         self.n += 1
         self.used.update(ins)
-        self.nodes.append(onnx.make_node(op, ['t%d' % i if isinstance(i, int) else i for i in ins], ['t%d' % self.n], **attrs))
+        self.nodes.append(
+            onnx.make_node(
+                op, ['t%d' % i if isinstance(i, int) else i for i in ins], ['t%d' % self.n], **attrs
+            )
+        )
         return self.n
 
     def weight(self, name, dims):
@@ -41,12 +45,19 @@ class Graph:
     def join(self, values):
         """By a tree."""
         while len(values) > 1:
-            values = [self.add('Add', *values[i:i + 2]) if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]
+            values = [
+                self.add('Add', *values[i : i + 2]) if i + 1 < len(values) else values[i]
+                for i in range(0, len(values), 2)
+            ]
         return values[0]
 
     def model(self, outputs, dims=None):
-        return onnx.make_model(self.nodes, [onnx.make_value('t0', F32, self.dims)],
-                               [onnx.make_value('t%d' % o, F32, dims or self.dims) for o in outputs], self.weights)
+        return onnx.make_model(
+            self.nodes,
+            [onnx.make_value('t0', F32, self.dims)],
+            [onnx.make_value('t%d' % o, F32, dims or self.dims) for o in outputs],
+            self.weights,
+        )
 
 
 ONE_INPUT = ['Relu', 'Sigmoid', 'Tanh', 'Neg', 'Abs', 'Exp', 'Sin', 'Cos', 'Floor', 'Ceil']
@@ -148,7 +159,7 @@ def random_sizes(n):
 
 
 def grid(n):
-    side = max(2, int(n ** 0.5))
+    side = max(2, int(n**0.5))
     g = Graph()
     row = branches(g, side)
     for i in range(side - 1):
@@ -238,7 +249,12 @@ def split_all(n):
     g = Graph((1, 4 * n))
     outs = ['p%d' % i for i in range(n)]
     g.nodes.append(onnx.make_node('Split', ['t0'], outs, axis=1, num_outputs=n))
-    return onnx.make_model(g.nodes, [onnx.make_value('t0', F32, g.dims)], [onnx.make_value(o, F32, [1, 4]) for o in outs], opset=18)
+    return onnx.make_model(
+        g.nodes,
+        [onnx.make_value('t0', F32, g.dims)],
+        [onnx.make_value(o, F32, [1, 4]) for o in outs],
+        opset=18,
+    )
 
 
 def same_nodes(n):
@@ -250,7 +266,9 @@ def same_nodes(n):
 def reshapes(n):
     g = Graph((1, 64))
     g.weights.append(onnx.make_tensor('s', 7, [2], (8).to_bytes(8, 'little') * 2))
-    g.weights.append(onnx.make_tensor('r', 7, [2], (1).to_bytes(8, 'little') + (64).to_bytes(8, 'little')))
+    g.weights.append(
+        onnx.make_tensor('r', 7, [2], (1).to_bytes(8, 'little') + (64).to_bytes(8, 'little'))
+    )
     v = 0
     for i in range(n // 3):
         v = g.add('Relu', g.add('Reshape', g.add('Reshape', v, 's'), 'r'))
@@ -265,11 +283,36 @@ def transposes(n):
     return g.model([v])
 
 
-FORMS = {f.__name__: f for f in (fan_tree, fan_chain, fan_back, fan_out, chain, residual, crossed, random_wires, random_near, random_sizes, grid, ladder,
-                                 signal_net, signal_blocks, image_blocks, dense, concat_all, split_all, same_nodes, reshapes, transposes)}
+FORMS = {
+    f.__name__: f
+    for f in (
+        fan_tree,
+        fan_chain,
+        fan_back,
+        fan_out,
+        chain,
+        residual,
+        crossed,
+        random_wires,
+        random_near,
+        random_sizes,
+        grid,
+        ladder,
+        signal_net,
+        signal_blocks,
+        image_blocks,
+        dense,
+        concat_all,
+        split_all,
+        same_nodes,
+        reshapes,
+        transposes,
+    )
+}
 
 
-# Nodes of these have several steps or a list of constants each, or some dozen operands: times the memory of others.
+# Nodes of these have several steps or a list of constants each, or some dozen operands: times the
+# memory of others.
 HEAVY = {'signal_net': 2, 'dense': 3}
 
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inlay from Python: the program that this package brings, called with keywords in place of options.
+"""Inlay from Python: the program that this package brings, called with keywords in place of
+options.
 
     import inlay
     figures = inlay.compile('kws.onnx', 'kws', optimize='balanced', dim={'T': 16})
     scores, = inlay.run('kws.onnx', sound)
 
-A model is a path, bytes, or an object with SerializeToString() (onnx.ModelProto). An option is called as on the command line,
-with _ for -: True is given as it stands, False and None are left out, a list is given several times, a dictionary as NAME=VALUE,
-a tuple in it as the dimensions of a shape: shape={'x': (1, 3, 224, 224)}. `inlay help compile` lists the options of a command."""
+A model is a path, bytes, or an object with SerializeToString() (onnx.ModelProto). An option is
+called as on the command line, with _ for -: True is given as it stands, False and None are left
+out, a list is given several times, a dictionary as NAME=VALUE, a tuple in it as the dimensions of a
+shape: shape={'x': (1, 3, 224, 224)}. `inlay help compile` lists the options of a command."""
 import contextlib
 import json
 import os
@@ -19,6 +21,7 @@ __all__ = ['Error', 'analyze', 'compile', 'program', 'run']
 
 class Error(Exception):
     """The program failed: `status` as docs/TROUBLESHOOTING.md has it; the text is what it said."""
+
     def __init__(self, status, text):
         super().__init__(text)
         self.status = status
@@ -55,7 +58,12 @@ def _words(options):
 
 
 def _call(*words):
-    done = subprocess.run([program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run(
+        [program(), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     if done.returncode:
         raise Error(done.returncode, done.stderr.decode('utf8', 'replace').strip())
     return done.stdout.decode('utf8')
@@ -104,6 +112,7 @@ def _save(folder, inputs):
     import zipfile
     from numpy.lib import format as npy
     import numpy
+
     arrays = {name: numpy.asanyarray(value) for name, value in _arrays(inputs).items()}
     if isinstance(inputs, dict):
         path = os.path.join(folder, 'inputs.npz')
@@ -119,11 +128,15 @@ def _save(folder, inputs):
 
 
 def run(model, inputs, **options):
-    """Runs a model here, by the kernels that its C would have, on NumPy arrays: one, a list, or a dictionary by the names of the
-    inputs. A list with the results."""
+    """Runs a model here, by the kernels that its C would have, on NumPy arrays: one, a list, or a
+    dictionary by the names of the inputs. A list with the results."""
     import numpy
+
     with _path(model) as path, tempfile.TemporaryDirectory(prefix='inlay-') as folder:
         words = ['--input=' + file for file in _save(folder, inputs)]
         out = os.path.join(folder, 'out')
         _call('run', '--npy', '--output=' + out, *words, *_words(options), '--', path)
-        return [numpy.load(os.path.join(out, 'output_%d.npy' % i), allow_pickle=False) for i in range(len(os.listdir(out)))]
+        return [
+            numpy.load(os.path.join(out, 'output_%d.npy' % i), allow_pickle=False)
+            for i in range(len(os.listdir(out)))
+        ]
