@@ -134,10 +134,36 @@ static const char *excuse_of(Graph *graph)
     return NULL;
 }
 
-/* Converters declare [1,1] for what ai.onnx.ml makes, however many targets or classes there are. */
+/* The first dimension from `i` on that is not 1. */
+static int without_ones(const Shape *shape, int i)
+{
+    while (i < shape->rank && shape->dim[i] == 1)
+        i++;
+    return i;
+}
+
+/* The same dimensions but for those of 1? */
+static bool same_but_for_ones(const Shape *declared, const Shape *found)
+{
+    int i = without_ones(declared, 0);
+    int k = without_ones(found, 0);
+    while (i < declared->rank && k < found->rank) {
+        if (declared->dim[i] >= 0 && declared->dim[i] != found->dim[k])
+            return false;
+        i = without_ones(declared, i + 1);
+        k = without_ones(found, k + 1);
+    }
+    return i == declared->rank && k == found->rank;
+}
+
+/* Converters declare [1,1] for what ai.onnx.ml makes, however many targets or classes there are, [1]
+ * for scalars, and [] where they know nothing. */
 static bool is_forgiven(const Tensor *tensor)
 {
-    return tensor->producer && !strcmp(tensor->producer->domain, "ai.onnx.ml");
+    if (tensor->producer && !strcmp(tensor->producer->domain, "ai.onnx.ml"))
+        return true;
+    return !tensor->declared->rank ||
+           same_but_for_ones(tensor->declared, &tensor->shape);
 }
 
 static const Node *maker_of(const Tensor *tensor)

@@ -1685,6 +1685,17 @@ def loop_of_a_product():
     return model, [floats('x', [1, 3], range(3)), make_tensor('go', BOOL, [], b'\1')], []
 
 
+def declared_otherwise(dims):
+    """[2,3], of which the file says `dims`."""
+    model = make_model(
+        [make_node('Neg', ['x'], ['y'])],
+        [make_value('x', F32, [2, 3])],
+        [make_value('y', F32, dims)],
+    )
+    numbers = [1, 2, 3, 4, 5, 6]
+    return model, [floats('x', [2, 3], numbers)], [floats('y', [2, 3], [-n for n in numbers])]
+
+
 def judge(inlay, case):
     """'' or what is wrong."""
     model, given, want = case
@@ -1841,6 +1852,12 @@ def main():
             bad.startswith('status 69') and 'at most' in bad,
             bad,
         )
+    for dims in ([], [2, 1, 3], [1, 2, 3], [1, 'n', 3, 1]):
+        bad = judge(o.inlay, declared_otherwise(dims))
+        t.ok('declared as %s, which is no other shape' % dims, not bad, bad)
+    for dims in ([3, 2], [6], [2, 1], [2, 3, 2], [1, 'n', 2]):
+        bad = judge(o.inlay, declared_otherwise(dims))
+        t.ok('declared as %s, which is another shape' % dims, bad.startswith('status 65'), bad)
     bad = judge(o.inlay, loop_of_a_product())
     t.ok(
         'why the turns of a loop are not alike',
