@@ -21,6 +21,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -155,6 +156,9 @@ class File:
         self.links = [self.link_of(test) for test in tests]
         self.plain = self.compile(self.source, 'plain')
         self.seconds = [self.measure(i) for i in range(len(tests))]
+        self.order = sorted(
+            range(len(tests)), key=lambda i: self.seconds[i]
+        )  # most are caught by the quickest
 
     def link_of(self, test):
         """The words that link a unit test, without the result."""
@@ -170,29 +174,38 @@ class File:
         return words[:at], words[at + 2 :]
 
     def compile(self, source, name):
-        path = os.path.join(self.work, name + '.c')
+        """The bytes of its object, in which no name of a mutant stands."""
+        folder = os.path.join(self.work, name)
+        os.mkdir(folder)
+        path = os.path.join(folder, os.path.basename(self.file))
         with open(path, 'w') as f:
             f.write(source)
-        words = [w for w in shlex.split(self.command['command']) if w not in ('-MD', '-g')]
+        words = [
+            w for w in shlex.split(self.command['command']) if w not in ('-MD', '-g', 'ccache')
+        ]
         for option in ('-MQ', '-MF', '-o', '-c'):
             at = words.index(option)
             del words[at : at + 2]
-        made = subprocess.run(
-            words + ['-w', '-c', path, '-o', path[:-2] + '.o'],
-            cwd=self.command['directory'],
-            capture_output=True,
-        )
-        if made.returncode:
+        words += [
+            '-w',
+            '-O1',
+            '-ffile-prefix-map=%s=.' % folder,
+            '-c',
+            path,
+            '-o',
+            os.path.join(folder, 'o.o'),
+        ]
+        if subprocess.run(words, cwd=self.command['directory'], capture_output=True).returncode:
             return None
-        with open(path[:-2] + '.o', 'rb') as f:
-            return re.sub(re.escape(name.encode()) + rb'\.c', b'', f.read())
+        with open(words[-1], 'rb') as f:
+            return f.read()
 
     def run(self, i, name, limit):
         """Does test i pass?"""
         program = os.path.join(self.work, '%s-%d' % (name, i))
         head, tail = self.links[i]
         subprocess.run(
-            head + ['-o', program, os.path.join(self.work, name + '.o')] + tail,
+            head + ['-o', program, os.path.join(self.work, name, 'o.o')] + tail,
             cwd=self.o.build,
             check=True,
             capture_output=True,
@@ -222,14 +235,15 @@ class File:
         """'caught', 'survived', 'same' or 'no C'."""
         name = 'm%d' % k
         made = self.compile(mutant[2], name)
-        if made is None or made == self.plain:
-            return 'no C' if made is None else 'same'
-        caught = any(
-            not self.run(i, name, 5 + 10 * self.seconds[i]) for i in range(len(self.tests))
-        )
-        for end in ('.c', '.o'):
-            os.remove(os.path.join(self.work, name + end))
-        return 'caught' if caught else 'survived'
+        if made is None:
+            verdict = 'no C'
+        elif made == self.plain:
+            verdict = 'same'
+        else:
+            caught = any(not self.run(i, name, 2 + 10 * self.seconds[i]) for i in self.order)
+            verdict = 'caught' if caught else 'survived'
+        shutil.rmtree(os.path.join(self.work, name))
+        return verdict
 
 
 def read_explained(path):
