@@ -133,9 +133,11 @@ static bool concat_dynamic(Node *node)
 /* Is it a Compress of such a size, along the axis or by its mask, that one mask can tell? */
 static bool selects_dynamic(const Node *node)
 {
+    if (!node_is(node, "Compress"))
+        return false;
     const Tensor *x = node->in[0];
     const Tensor *mask = node->in[1];
-    if (!node_is(node, "Compress") || mask->shape.rank != 1)
+    if (mask->shape.rank != 1)
         return false;
     if (!x->dynamic)
         return mask->dynamic != 0;
