@@ -90,7 +90,8 @@ static void count_through(Bound *b)
 
 /* ---- calls ---- */
 
-/* The units that a slot makes, in order: unit `unit[i]` of step `step[i]`. */
+/* The units that a slot makes, in order: unit `unit[i]` of step `step[i]`. None: nothing comes to
+ * life there, or dies. */
 typedef struct Calls {
     int32_t n, *step, *unit;
 } Calls;
@@ -263,7 +264,7 @@ static void add_pieces(const Bound *b, const Calls *calls, const Life *life)
     }
     const bool all = life->bytes - rest >= extent;
     int32_t end = 2 * calls->n;
-    if (all && end)
+    if (all)
         end--;
     b->delta[end] += rest;
 }
@@ -456,8 +457,10 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
     int64_t alive = 0;
     in.delta = NEW_ARRAY(b->arena, int64_t, 2 * calls.n + 3);
     in.call = NEW_ARRAY(b->arena, int32_t, most_rows(b, s) + 1);
-    add_lives(&in, &calls, slot);
-    save_pixels(&in, &calls, slot, reverse);
+    if (calls.n) {
+        add_lives(&in, &calls, slot);
+        save_pixels(&in, &calls, slot, reverse);
+    }
     for (int32_t i = 0; i < 2 * calls.n; i++) {
         alive += in.delta[i];
         most = i64_max(most, alive);
