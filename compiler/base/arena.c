@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "base/size.h"
+#include "base/watched.h"
 
 enum {
     FIRST_BLOCK = 16 * 1024,
@@ -25,6 +26,12 @@ struct ArenaBlock {
     size_t used, size;
     _Alignas(ALIGN) unsigned char bytes[];
 };
+
+/* What is taken for a piece of so many bytes. */
+static size_t rounded(size_t bytes)
+{
+    return size_align(size_add(bytes ? bytes : 1, RED_ZONE), ALIGN);
+}
 
 static size_t whole(size_t size)
 {
@@ -45,6 +52,7 @@ static void let_go(Arena *arena, ArenaBlock *block)
         free_block(arena, block);
         return;
     }
+    hide(block->bytes, block->size);
     block->older = arena->spare;
     arena->spare = block;
     arena->spared += block->size;
@@ -108,6 +116,7 @@ static ArenaBlock *make_block(Arena *arena, size_t size, bool zero)
 {
     ArenaBlock *block = take_spare(arena, size);
     if (block) {
+        show(block->bytes, block->size);
         if (zero)
             memset(block->bytes, 0, size);
     } else {
@@ -139,6 +148,7 @@ static void add_block(Arena *arena, size_t bytes)
 {
     const size_t size = usual_size(arena);
     ArenaBlock *b = make_block(arena, size < bytes ? bytes : size, false);
+    hide(b->bytes, b->size);
     b->older = arena->block;
     arena->block = b;
 }
@@ -151,14 +161,22 @@ static ArenaBlock *block_of(void *p)
                                   offsetof(ArenaBlock, bytes));
 }
 
+/* Of a block that is one piece of so many bytes. */
+static void *show_piece(ArenaBlock *block, size_t bytes)
+{
+    show(block->bytes, bytes);
+    hide(block->bytes + bytes, block->size - bytes);
+    return block->bytes;
+}
+
 static void *add_large(Arena *arena, size_t bytes, bool zero)
 {
-    ArenaBlock *block = make_block(arena, bytes, zero);
+    ArenaBlock *block = make_block(arena, rounded(bytes), zero);
     block->older = arena->large;
     if (arena->large)
         arena->large->newer = block;
     arena->large = block;
-    return block->bytes;
+    return show_piece(block, bytes);
 }
 
 /* Its neighbours in the list are to point at block, or past it. */
@@ -180,11 +198,12 @@ static void drop_large(ArenaBlock *block)
     let_go(arena, block);
 }
 
-static void *grow_large(ArenaBlock *block, size_t to)
+static void *grow_large(ArenaBlock *block, size_t bytes)
 {
     Arena *arena = block->owner;
+    const size_t to = rounded(bytes);
     if (to <= block->size)
-        return block->bytes;
+        return show_piece(block, bytes);
     const size_t more = to - block->size;
     if (more > MUCH)
         arena_give_back(arena);
@@ -195,21 +214,16 @@ static void *grow_large(ArenaBlock *block, size_t to)
     relink(arena, moved, moved, moved);
     moved->size = to;
     count(arena, more);
-    return moved->bytes;
+    return show_piece(moved, bytes);
 }
 
 /* --- all --- */
-
-static size_t rounded(size_t bytes)
-{
-    return size_align(bytes ? bytes : 1, ALIGN);
-}
 
 static void *take(Arena *arena, size_t bytes, bool zero)
 {
     const size_t need = rounded(bytes);
     if (need >= LARGE)
-        return add_large(arena, need, zero);
+        return add_large(arena, bytes, zero);
     ArenaBlock *b = arena->block;
     if (b)
         b->used =
@@ -220,7 +234,8 @@ static void *take(Arena *arena, size_t bytes, bool zero)
     b = arena->block;
     void *p = b->bytes + b->used;
     b->used += need;
-    return zero ? memset(p, 0, need) : p;
+    show(p, bytes);
+    return zero ? memset(p, 0, bytes) : p;
 }
 
 void *arena_alloc(Arena *arena, size_t bytes)
@@ -253,17 +268,26 @@ static bool is_last(const Arena *arena, const void *p, size_t bytes)
 void *arena_grow(Arena *arena, void *p, size_t from, size_t to)
 {
     if (p && rounded(from) >= LARGE)
-        return grow_large(block_of(p), rounded(to));
+        return grow_large(block_of(p), to);
     if (p && rounded(to) < LARGE && is_last(arena, p, from) &&
         arena->block->size - arena->block->used >=
             rounded(to) - rounded(from)) {
         arena->block->used += rounded(to) - rounded(from);
+        show(p, to);
         return p;
     }
     void *moved = arena_buffer(arena, to);
     if (p)
         memcpy(moved, p, from);
     return moved;
+}
+
+/* What the block has beyond so many bytes is free again. */
+static void cut_back(ArenaBlock *block, size_t used)
+{
+    if (used < block->used)
+        hide(block->bytes + used, block->used - used);
+    block->used = used;
 }
 
 void arena_drop(Arena *arena, void *p, size_t bytes)
@@ -273,7 +297,7 @@ void arena_drop(Arena *arena, void *p, size_t bytes)
     if (rounded(bytes) >= LARGE)
         drop_large(block_of(p));
     else if (is_last(arena, p, bytes))
-        arena->block->used -= rounded(bytes);
+        cut_back(arena->block, arena->block->used - rounded(bytes));
 }
 
 char *arena_text(Arena *arena, const char *text, size_t length)
@@ -285,6 +309,7 @@ char *arena_text(Arena *arena, const char *text, size_t length)
             length) { /* text needs no alignment: names of a large graph lie closely */
         p = (char *)b->bytes + b->used;
         b->used += length + 1;
+        show(p, length + 1);
     } else {
         p = arena_alloc(arena, size_add(length, 1));
     }
@@ -331,7 +356,7 @@ void arena_release(Arena *arena, ArenaMark mark)
         let_go(arena, b);
     }
     if (arena->block)
-        arena->block->used = mark.used;
+        cut_back(arena->block, mark.used);
 }
 
 void arena_free(Arena *arena)

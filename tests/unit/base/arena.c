@@ -14,6 +14,7 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "base/watched.h"
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
@@ -308,15 +309,50 @@ static void drops_of_what_is_not_last(void **state)
     unsigned char *p = arena_alloc(&a, 32);
     unsigned char *q = arena_alloc(&a, 32);
     arena_drop(&a, p, 32);
-    assert_ptr_equal(arena_alloc(&a, 16), q + 32);
-    arena_drop(&a, q + 32, 16);
-    assert_ptr_equal(arena_alloc(&a, 48), q + 32);
+    unsigned char *r = arena_alloc(&a, 16);
+    assert_ptr_equal(r, q + 32 + RED_ZONE);
+    arena_drop(&a, r, 16);
+    assert_ptr_equal(arena_alloc(&a, 48), r);
     arena_free(&a);
 }
+
+#ifdef INLAY_WATCHED
+static void is_open(const unsigned char *p, size_t bytes)
+{
+    assert_null(__asan_region_is_poisoned((void *)(uintptr_t)p, bytes));
+    assert_true(__asan_address_is_poisoned(p + bytes));
+}
+
+/* Nobody may touch what lies behind a piece, or what was let go. */
+static void pieces_are_watched(void **state)
+{
+    (void)state;
+    static const size_t size[] = { 1, 8, 15, 16, 4000, 65519, 65520, MIB };
+    Arena a = { 0 };
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        (void)arena_text(&a, "abcdefghi", i);
+        const ArenaMark mark = arena_mark(&a);
+        unsigned char *p = arena_alloc(&a, size[i]);
+        is_open(p, size[i]);
+        p = arena_grow(&a, p, size[i], size[i] + 9);
+        is_open(p, size[i] + 9);
+        arena_release(&a, mark);
+        assert_true(__asan_address_is_poisoned(p));
+        arena_give_back(&a);
+        p = arena_alloc(&a, size[i]);
+        arena_drop(&a, p, size[i]);
+        assert_true(__asan_address_is_poisoned(p));
+    }
+    arena_free(&a);
+}
+#endif
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifdef INLAY_WATCHED
+        cmocka_unit_test(pieces_are_watched),
+#endif
         cmocka_unit_test(there_is_not_so_much),
         cmocka_unit_test(growth_into_a_spare_block),
         cmocka_unit_test(texts_fill_blocks),
