@@ -67,7 +67,7 @@ static bool is_whole(const Operand *operand)
 /* The fewest rows that a unit needs. Windows are cut off at both ends. */
 static int32_t least_rows(const Step *step, const Operand *operand)
 {
-    const bool table = !operand->write && operand->rule.kind == ROWS_TABLE;
+    const bool table = operand->rule.kind == ROWS_TABLE;
     const int32_t stride = table ? 1 : (int32_t)i64_max(1, step->units - 1);
     int32_t least = step->units > 0 ? operand->rows : 0;
     for (int32_t u = 0; u < step->units; u += stride) {
@@ -103,7 +103,7 @@ static void find_makers(Bounds *b)
 {
     b->maker = NEW_ARRAY(b->arena, int32_t, b->tensors);
     b->makers = NEW_ARRAY(b->arena, int32_t, b->tensors);
-    b->bytes = NEW_ARRAY(b->arena, int64_t, b->tensors + 64);
+    b->bytes = NEW_ARRAY(b->arena, int64_t, b->tensors);
     for (size_t i = 0; i < b->program->step.n; i++) {
         const Step *step = b->program->step.at[i];
         for (int k = 0; k < step->n_operand; k++) {
@@ -153,7 +153,7 @@ static void find_before(Bounds *b, int32_t i)
     const Step *step = b->program->step.at[i];
     uint64_t *before = set_of(b, b->before, i);
     uint64_t *done = NEW_ARRAY(b->arena, uint64_t, b->words);
-    for (int k = 0; k < step->n_operand; k++)
+    for (int k = step->n_out; k < step->n_operand; k++)
         add_read(b, step, step->operand + k, before, done);
     join(b, done, before);
     for (int k = 0; k < step->n_operand; k++) {
@@ -169,7 +169,7 @@ static void find_after(Bounds *b, int32_t i)
     const Step *step = b->program->step.at[i];
     uint64_t *whole = NEW_ARRAY(b->arena, uint64_t, b->words);
     join(b, whole, set_of(b, b->after, i));
-    for (int k = 0; k < step->n_operand; k++) {
+    for (int k = step->n_out; k < step->n_operand; k++) {
         const Operand *operand = step->operand + k;
         const Tensor *owner = owner_in_arena(operand);
         if (!owner || operand->write)
@@ -177,7 +177,7 @@ static void find_after(Bounds *b, int32_t i)
         if (reads_all(step, operand))
             add(whole, owner->id);
     }
-    for (int k = 0; k < step->n_operand; k++) {
+    for (int k = step->n_out; k < step->n_operand; k++) {
         const Operand *operand = step->operand + k;
         const Tensor *owner = owner_in_arena(operand);
         if (!owner || operand->write)
@@ -193,9 +193,9 @@ static void find_sets(Bounds *b)
     const int64_t rows = (int64_t)steps + b->tensors;
     if (program_jumps(b->program) || rows * b->tensors > MOST_BITS)
         return;
-    b->words = b->tensors / 64 + 1;
-    b->before = NEW_ARRAY(b->arena, uint64_t, (int64_t)b->words * (steps + 1));
-    b->after = NEW_ARRAY(b->arena, uint64_t, (int64_t)b->words * (steps + 1));
+    b->words = (int32_t)i64_ceil_div(b->tensors, 64);
+    b->before = NEW_ARRAY(b->arena, uint64_t, (int64_t)b->words * steps);
+    b->after = NEW_ARRAY(b->arena, uint64_t, (int64_t)b->words * steps);
     b->with = NEW_ARRAY(b->arena, uint64_t, (int64_t)b->words * b->tensors);
     const ArenaMark mark = arena_mark(b->arena);
     for (int32_t i = 0; i < steps; i++) {
@@ -268,7 +268,7 @@ static int64_t sum_of(const Bounds *b, int32_t i, bool write)
 static int64_t scratch_of(const Step *step)
 {
     int64_t sum = 0;
-    for (int k = 0; k < step->n_operand; k++) {
+    for (int k = step->n_out; k < step->n_operand; k++) {
         const Operand *operand = step->operand + k;
         if (operand->scratch && owner_in_arena(operand))
             sum += tensor_bytes(operand->tensor);
@@ -305,8 +305,9 @@ static int64_t sum_through(const Bounds *b, int32_t step)
 static int64_t bytes_at(const Bounds *b, int32_t i)
 {
     const int64_t through = sum_through(b, i);
-    const int64_t unit = i64_max(sum_of(b, i, false), sum_of(b, i, true));
-    return through + unit + scratch_of(b->program->step.at[i]);
+    const int64_t read = sum_of(b, i, false);
+    const int64_t made = sum_of(b, i, true);
+    return through + i64_max(read, made) + scratch_of(b->program->step.at[i]);
 }
 
 static int64_t states_bytes(const Graph *graph)
@@ -325,7 +326,7 @@ int64_t schedules_bound(const Program *program)
     Bounds b = {
         .arena = scratch,
         .program = program,
-        .tensors = graph_root(program->graph)->next_id + 1,
+        .tensors = graph_root(program->graph)->next_id,
     };
     int64_t most = 0;
     b.counted = NEW_ARRAY(scratch, int64_t, b.tensors);
