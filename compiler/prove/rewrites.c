@@ -8,13 +8,14 @@
 typedef struct Seen {
     const Operand *operand;
     const Step *step;
-    int32_t next;
+    int32_t next; /* as in Rewrites.chain */
 } Seen;
 
 typedef struct Rewrites {
     Check *check;
-    int32_t *stream; /* by step: place in the schedule, -1: none */
-    /* by tensor id: the last operand that reads it, that writes it; -1: none */
+    int32_t *stream; /* by step: number in the schedule, from 1 on; 0: none */
+    /* by tensor id: the last operand that reads it, that writes it: its number among those seen,
+     * from 1 on; 0: none */
     int32_t *chain[2];
     VEC(Seen) seen;
 } Rewrites;
@@ -65,7 +66,7 @@ static bool in_order(const Rewrites *rewrites, const Step *s, const Operand *o,
     if (number_of(e->step) > number_of(s))
         return object(rewrites->check, o,
                       "is read or written in another order than the model's");
-    if (o->write && rewrites->stream[s->index] >= 0 &&
+    if (o->write && rewrites->stream[s->index] &&
         rewrites->stream[s->index] == rewrites->stream[e->step->index])
         return object(
             rewrites->check, o,
@@ -80,8 +81,8 @@ static bool meet(Rewrites *rewrites, const Step *step, const Operand *operand)
     /* what reads is compared with what writes only */
     for (int written = !operand->write; written < 2; written++) {
         int32_t i = rewrites->chain[written][id];
-        while (i >= 0) {
-            const Seen *seen = rewrites->seen.at + i;
+        while (i) {
+            const Seen *seen = rewrites->seen.at + i - 1;
             if (!in_order(rewrites, step, operand, seen))
                 return false;
             i = seen->next;
@@ -89,21 +90,19 @@ static bool meet(Rewrites *rewrites, const Step *step, const Operand *operand)
     }
     int32_t *last = rewrites->chain[operand->write] + id;
     const Seen seen = { operand, step, *last };
-    *last = (int32_t)rewrites->seen.n;
     VEC_PUSH(rewrites->check->arena, &rewrites->seen, seen);
+    *last = (int32_t)rewrites->seen.n;
     return true;
 }
 
 static void find_streams(Rewrites *rewrites, const Program *program)
 {
     rewrites->stream =
-        NEW_ARRAY(rewrites->check->arena, int32_t, program->step.n + 1);
-    for (size_t i = 0; i < program->step.n; i++)
-        rewrites->stream[i] = -1;
+        NEW_ARRAY(rewrites->check->arena, int32_t, program->step.n);
     for (size_t i = 0; i < program->plan.segment.n; i++) {
         const Segment *g = program->plan.segment.at + i;
         for (int32_t k = 0; g->list && k < g->count; k++)
-            rewrites->stream[g->first + k] = (int32_t)i;
+            rewrites->stream[g->first + k] = (int32_t)i + 1;
     }
 }
 
@@ -111,13 +110,12 @@ bool check_rewrites(Check *c)
 {
     const Program *p = c->program;
     const int ids = graph_root(p->graph)->next_id;
-    Rewrites rewrites = { .check = c };
+    Rewrites rewrites = {
+        .check = c,
+        .chain = { NEW_ARRAY(c->arena, int32_t, ids),
+                   NEW_ARRAY(c->arena, int32_t, ids) },
+    };
     find_streams(&rewrites, p);
-    for (int k = 0; k < 2; k++) {
-        rewrites.chain[k] = NEW_ARRAY(c->arena, int32_t, ids + 1);
-        for (int i = 0; i < ids; i++)
-            rewrites.chain[k][i] = -1;
-    }
     for (size_t i = 0; i < p->step.n; i++) {
         c->step = p->step.at[i];
         for (int k = 0; k < c->step->n_operand; k++) {

@@ -53,9 +53,16 @@ static void streams_write_once(void **state)
     const Segment two[] = { { .count = 1, .list = list },
                             { .first = 1, .count = 1, .list = list } };
     const Segment layers = { .count = 2 };
+    const Segment second[] = { { .count = 0 }, { .count = 2, .list = list } };
+    const Segment first[] = { { .count = 1, .list = list },
+                              { .first = 1, .count = 1 } };
     assert_string_equal(
         in_streams(&one, 1, false),
         "is written in a stream in which another step needs or makes it");
+    assert_string_equal(
+        in_streams(second, 2, false),
+        "is written in a stream in which another step needs or makes it");
+    assert_null(in_streams(first, 2, false));
     assert_null(in_streams(&one, 1, true));
     assert_null(in_streams(two, 2, false));
     assert_null(in_streams(&layers, 1, false));
@@ -118,6 +125,9 @@ static void parts_by_their_channels(void **state)
     assert_false(may_turn(&all, &left, 0));
     assert_false(may_turn(&left, &column, 0));
     assert_false(may_turn(&column, &left, 0));
+    assert_false(may_turn(&left, &(Touch){ 3, 1, 0, 0, false }, 0));
+    assert_false(may_turn(&all, &(Touch){ 63, 0, 0, 0, false }, 0));
+    assert_true(may_turn(&all, &(Touch){ 64, 0, 0, 0, false }, 0));
     /* rows of other lengths are taken for all their bytes */
     assert_false(may_turn(&left, &longer, 0));
     assert_true(may_turn(&longer, &(Touch){ 0, 1, 0, 32, false }, 0));
