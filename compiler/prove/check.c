@@ -2,6 +2,7 @@
  * The order of the units: layers with their loops, streams with their lists. */
 #include "prove/check.h"
 
+#include "base/size.h"
 #include "prove/replay.h"
 
 static bool can_reverse(const Step *step)
@@ -14,16 +15,6 @@ static bool place_is_there(const Check *check)
     const Plan *plan = &check->program->plan;
     return shadow_owns(&check->shadow, plan->place,
                        plan->place + plan->place_bytes, 0, TAG_PLACE);
-}
-
-/* Behind a unit: may the run stop there, and is it known where it stands? */
-static bool check_place(Check *check, const Step *step)
-{
-    if (!step->pushed && !program_sliced(check->program))
-        return true;
-    if (!place_is_there(check))
-        return object(check, NULL, "the place of the run is overwritten");
-    return true;
 }
 
 /* What a step that is in no list may not be. */
@@ -55,12 +46,12 @@ static bool check_step(Check *check, const Step *s)
     if (s->split && !check_split(check, s))
         return false;
     if (check_at_once(check, s))
-        return check_place(check, s);
+        return true;
     if (!check_apart(check, s, 0, true, false))
         return false;
     for (int32_t u = 0; u < s->units; u++) {
         check->first = s->backward ? s->units - 1 - u : u;
-        if (!check_unit(check, s, check->first) || !check_place(check, s))
+        if (!check_unit(check, s, check->first))
             return false;
     }
     return true;
@@ -69,26 +60,19 @@ static bool check_step(Check *check, const Step *s)
 /* Loops are gone through twice: what the second round reads must have survived the first. */
 static bool check_layers(Check *check, int32_t first, int32_t end)
 {
-    bool *again = NEW_ARRAY(check->arena, bool, check->program->step.n + 1);
-    int32_t open = 0; /* loops whose second round is still to come */
+    Step *const *step = check->program->step.at;
+    /* loops whose second round is still to come, the outermost first */
+    int32_t *open = NEW_ARRAY(check->arena, int32_t, check->program->step.n);
+    int32_t n = 0;
     for (int32_t i = first; i < end; i++) {
-        const Step *s = check->program->step.at[i];
-        if (s->loop_end >= 0) {
-            again[i] = true;
-            open++;
-        }
-        if (!check_step(check, s))
+        if (step[i]->loop_end >= i)
+            open[n++] = i;
+        if (!check_step(check, step[i]))
             return false;
-        for (int32_t k = i; open && k >= first; k--) {
-            const Step *loop = check->program->step.at[k];
-            if (loop->loop_end != i || !again[k])
-                continue;
-            again[k] = false;
-            open--;
-            if (!check_step(check, loop))
+        while (n && step[open[n - 1]]->loop_end == i) {
+            i = open[--n];
+            if (!check_step(check, step[i]))
                 return false;
-            i = k;
-            break;
         }
     }
     return true;
@@ -116,9 +100,8 @@ static bool begins_part(const Segment *segment, int32_t e)
 {
     const int32_t round = e - segment->prologue;
     const int32_t rounds = segment->period * segment->repeats;
-    if (!e || round == rounds)
-        return true;
-    return round >= 0 && round < rounds && round % segment->period == 0;
+    return !e || (round >= 0 && round <= rounds &&
+                  round % i64_max(1, segment->period) == 0);
 }
 
 /* Is entry e of a stream the first of a call? Those behind it that name the same step are of it. */
@@ -155,7 +138,7 @@ static bool check_entry(Check *check, const Segment *segment, int32_t e)
         return false;
     if (!counters_are_there(check, segment))
         return object(check, NULL, "the row counters are overwritten");
-    return check_place(check, step);
+    return true;
 }
 
 /* Kernels look for the slot of row r at r, or at r modulo the rows of a ring, and for elements
@@ -183,7 +166,6 @@ static bool check_stream(Check *check, const Segment *segment)
     shadow_write(&check->shadow, state, end, 0, TAG_STATE);
     for (int32_t i = 0; i < segment->count; i++) {
         const Step *step = check->program->step.at[segment->first + i];
-        check->made[segment->first + i] = 0;
         if (!check_slots(check, step))
             return false;
     }
@@ -297,7 +279,7 @@ Objection plan_object(const Program *p)
     const ArenaMark mark = arena_mark(scratch);
     Check check = { .arena = scratch, .program = p };
     check.shadow.arena = check.arena;
-    check.made = NEW_ARRAY(check.arena, int32_t, p->step.n + 1);
+    check.made = NEW_ARRAY(check.arena, int32_t, p->step.n);
     find_lanes(&check);
     replay(&check);
     arena_release(scratch, mark);
