@@ -31,7 +31,7 @@ static void list_slots(Lives *lives)
     const int32_t steps = (int32_t)program->step.n;
     size_t segment = 0;
     int32_t i = 0;
-    lives->slot_of = NEW_ARRAY(lives->arena, int32_t, steps + 1);
+    lives->slot_of = NEW_ARRAY(lives->arena, int32_t, steps);
     while (i < steps) {
         const Segment *s = stream_at(&program->plan, &segment, i);
         const int32_t end = s ? s->first + s->count : i + 1;
@@ -116,7 +116,7 @@ static void extend_life(const Lives *lives, const Loops *loops, Life *life)
 static void extend_over_loops(Lives *lives)
 {
     const int32_t steps = (int32_t)lives->program->step.n;
-    Loops loops = { NEW_ARRAY(lives->arena, int32_t, steps + 1), 0 };
+    Loops loops = { NEW_ARRAY(lives->arena, int32_t, steps), 0 };
     for (int32_t i = 0; i < steps; i++) {
         const Step *step = lives->program->step.at[i];
         enter_loops(lives, &loops, i);
@@ -222,14 +222,15 @@ static bool lies_over_read(const Lives *lives, int32_t slot,
     return false;
 }
 
-/* A tensor that a stream makes, and that lives on, may lie over the pool `standing` stands for. */
+/* A tensor that a stream makes, and that lives on, may lie over the pool `standing` stands for.
+ * Scratch does not, nor does what has slots. */
 static void join_pool(Lives *lives, int32_t slot, const Operand *standing,
                       const Operand *made)
 {
     int64_t at;
     Life *pool = life_of(lives, standing);
     Life *life = life_of(lives, made);
-    if (!life || !made->write || made->slots || made->scratch || life->met)
+    if (!life || !made->write || life->met)
         return;
     if (life->first != slot || life->last <= slot)
         return;
@@ -313,7 +314,7 @@ Lives lives_find(Arena *arena, const Program *program)
         .ids = graph_root(program->graph)->next_id,
     };
     list_slots(&lives);
-    lives.life = NEW_ARRAY(arena, Life, lives.ids + 1);
+    lives.life = NEW_ARRAY(arena, Life, lives.ids);
     for (int i = 0; i < lives.ids; i++)
         lives.life[i].last = -1;
     for (size_t i = 0; i < program->step.n; i++)

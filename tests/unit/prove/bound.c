@@ -2,43 +2,9 @@
  * The lower bound, counted by hand for programs of two or three steps, and over random programs:
  * never above the arena, and as near to it as it was. INLAY_CASES: random programs. */
 #include "../plan/cases.h"
-#include "../plan/programs.h"
-
-#include "prove/bound.h"
+#include "bounds.h"
 
 enum { CASES = 400 };
-
-/* A chain: the caller's input, then an image of each number of channels, 4 rows of 3 pixels. */
-typedef struct Chain {
-    Reuse reuse;
-    RowRule rule;
-    int channels[4]; /* to the first 0; the last is the caller's result */
-    int64_t scratch; /* elements, of each step */
-} Chain;
-
-static void make_chain(World *w, const Chain *c)
-{
-    world_open(w, 1);
-    Tensor *t = add_input(w, 4, 3, 1);
-    for (int i = 0; i < 4 && c->channels[i]; i++) {
-        Tensor *y = add_image(w, 4, 3, c->channels[i]);
-        add_step(w, &kernel_op, y, 1, &(In){ t, c->rule, c->reuse },
-                 c->scratch);
-        t = y;
-    }
-    make_output(w, t);
-}
-
-static int64_t bound_of(World *w, const PlanOptions *opt)
-{
-    const char *why = NULL;
-    plan_program(&w->program, opt);
-    if (!plan_holds(&w->program, &why))
-        fail_msg("%s", why);
-    const int64_t bound = plan_lower_bound(&w->program);
-    assert_true(bound <= w->program.plan.arena_size);
-    return bound;
-}
 
 static int64_t chain_bound(const Chain *c, int64_t align)
 {
@@ -177,79 +143,6 @@ static void last_reader_of_a_half(void **state)
             assert_int_equal(w.program.plan.arena_size, 96);
         world_close(&w);
     }
-}
-
-/* What a loop of steps 1 to 3 reads from before, 432 bytes, lives while its second step runs. */
-static void loops(void **state)
-{
-    (void)state;
-    for (int looped = 0; looped < 2; looped++) {
-        World w;
-        make_chain(
-            &w,
-            &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 9, 3, 5, 7 }, 0 });
-        if (looped)
-            w.program.step.at[1]->loop_end = 3;
-        const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
-        plan_program(&w.program, &opt);
-        assert_int_equal(plan_lower_bound(&w.program),
-                         looped ? 432 + 144 + 240 : 432 + 144);
-        world_close(&w);
-    }
-}
-
-/* What a loop reads from before it is there in the loop's last step, which does not touch it. */
-static void loop_ends(void **state)
-{
-    (void)state;
-    for (int looped = 0; looped < 2; looped++) {
-        World w;
-        make_chain(
-            &w,
-            &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 9, 3, 15, 1 }, 0 });
-        if (looped)
-            w.program.step.at[1]->loop_end = 2;
-        const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
-        assert_int_equal(bound_of(&w, &opt),
-                         looped ? 432 + 144 + 720 : 144 + 720);
-        world_close(&w);
-    }
-}
-
-/* Loops in one another: what the outer one reads from before it lives until the outer one ends. */
-static void loops_in_loops(void **state)
-{
-    (void)state;
-    World w;
-    make_chain(&w,
-               &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 9, 3, 5, 1 }, 0 });
-    w.program.step.at[1]->loop_end = 3;
-    w.program.step.at[2]->loop_end = 2;
-    const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
-    assert_int_equal(bound_of(&w, &opt), 432 + 144 + 240);
-    world_close(&w);
-}
-
-/* What is read behind a loop lives until then, whatever the loop does. */
-static void read_behind_a_loop(void **state)
-{
-    (void)state;
-    World w;
-    const RowRule all = { .kind = ROWS_ALL };
-    world_open(&w, 1);
-    Tensor *x = add_input(&w, 4, 3, 1), *a = add_image(&w, 4, 3, 9);
-    Tensor *b = add_image(&w, 4, 3, 3), *c = add_image(&w, 4, 3, 15);
-    Tensor *y = add_image(&w, 4, 3, 1);
-    const In both[] = { { c, all, REUSE_NONE }, { a, all, REUSE_NONE } };
-    add_step(&w, &kernel_op, a, 1, &(In){ x, all, REUSE_NONE }, 0);
-    add_step(&w, &kernel_op, b, 1, &(In){ a, all, REUSE_NONE }, 0)->loop_end =
-        1;
-    add_step(&w, &kernel_op, c, 1, &(In){ b, all, REUSE_NONE }, 0);
-    add_step(&w, &kernel_op, y, 2, both, 0);
-    make_output(&w, y);
-    const PlanOptions opt = { .align = 16, .level = PLAN_SIMPLE };
-    assert_int_equal(bound_of(&w, &opt), 432 + 144 + 720);
-    world_close(&w);
 }
 
 /* A model that hands its input on, and an image without columns. */
@@ -402,25 +295,6 @@ static void pixels_that_others_read(void **state)
 
 /* ---- streams ---- */
 
-/* Steps from the given one on run in this order, beside it in layers. */
-static int64_t stream_bound(World *w, int32_t first, const uint8_t *list,
-                            int32_t entries, int64_t align)
-{
-    int32_t count = 0;
-    for (int32_t i = 0; i < entries; i++)
-        count = list[i] >= count ? list[i] + 1 : count;
-    const Segment all[] = {
-        { .first = 0, .count = first },
-        { .first = first, .count = count, .list = list, .prologue = entries },
-    };
-    Plan *plan = &w->program.plan;
-    plan->arena_align = align;
-    plan->segment.at = arena_copy(&w->arena, all, sizeof all);
-    plan->segment.n = 2;
-    program_link(&w->program);
-    return plan_lower_bound(&w->program);
-}
-
 /* Halves of 24 bytes of y are all of it: with the last of them alignment counts too, beside z,
  * which comes in rows of 4 bytes, and the counters. */
 static void halves_in_a_stream(void **state)
@@ -444,120 +318,6 @@ static void halves_in_a_stream(void **state)
     finish(&w);
     assert_int_equal(stream_bound(&w, 0, list, 8, 64), 64 + 128);
     world_close(&w);
-}
-
-/* x, of 48 bytes, is made in front of a stream that makes p of it and m of p; p has a pool of two
- * of its rows, of 24 bytes, m lives on. */
-typedef struct Pooled {
-    World w;
-    Tensor *x, *p, *m;
-} Pooled;
-
-static const uint16_t turns[] = { 0, 1, 0, 1 };
-static const RowSlots pool_of_two = {
-    .rows = 4, .unit = 12, .pool = 24, .slot = turns
-};
-
-static void put(Tensor *tensor, int64_t offset, int region)
-{
-    tensor->offset = offset;
-    tensor->region = region;
-}
-
-static Step *add_row_step(World *w, Tensor *y, Tensor *x)
-{
-    const RowRule same = { .kind = ROWS_SAME };
-    return add_step(w, &kernel_op, y, 1, &(In){ x, same, REUSE_ROWS }, 0);
-}
-
-static void open_pooled(Pooled *pooled)
-{
-    World *w = &pooled->w;
-    world_open(w, 1);
-    Tensor *input = add_input(w, 4, 3, 1);
-    pooled->x = add_image(w, 4, 3, 1);
-    pooled->p = add_image(w, 4, 3, 1);
-    pooled->m = add_image(w, 4, 3, 1);
-    add_row_step(w, pooled->x, input);
-    add_row_step(w, pooled->p, pooled->x)->operand->slots = &pool_of_two;
-    add_row_step(w, pooled->m, pooled->p)->operand[1].slots = &pool_of_two;
-}
-
-/* m is there as a whole where the pool begins within it, beside x; else it comes row by row, as x
- * goes. */
-static void pools_under_results(void **state)
-{
-    (void)state;
-    static const uint8_t list[] = { 0, 1, 0, 1, 0, 1, 0, 1 };
-    static const struct {
-        int64_t x, p;
-        int x_region, p_region;
-        int64_t bound;
-    } each[] = {
-        { 0, 24, 0, 0, 48 },
-        { 47, 24, 0, 0, 48 },
-        { 48, 24, 0, 0, 48 + 48 },
-        { 0, 24, 1, 0, 48 + 48 },
-        { 0, 24, 0, 1, 48 + 24 },
-        { 0, 48, 0, 0, 48 + 24 },
-        { 48, 40, 0, 0, 48 + 48 + 16 },
-    };
-    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
-        Pooled pooled;
-        open_pooled(&pooled);
-        put(pooled.x, each[i].x, each[i].x_region);
-        put(pooled.p, each[i].p, each[i].p_region);
-        add_sum(&pooled.w, pooled.m);
-        finish(&pooled.w);
-        assert_int_equal(stream_bound(&pooled.w, 1, list, 8, 4),
-                         each[i].bound + 4);
-        world_close(&pooled.w);
-    }
-}
-
-/* What lies over a pool lies there once, however many steps make it. */
-static void halves_over_a_pool(void **state)
-{
-    (void)state;
-    static const uint8_t list[] = { 0, 0, 0, 0, 1, 1, 2, 2 };
-    Pooled pooled;
-    open_pooled(&pooled);
-    World *w = &pooled.w;
-    pooled.x->storage = STORE_INPUT;
-    for (int k = 0; k < 2; k++) {
-        Step *step =
-            k ? add_row_step(w, pooled.m, pooled.x) : w->program.step.at[2];
-        step->operand->rows = step->units = 2;
-        step->operand->offset = 24 * k;
-    }
-    put(pooled.p, 40, 0);
-    add_sum(w, pooled.m);
-    finish(w);
-    assert_int_equal(stream_bound(w, 1, list, 8, 4), 48 + 16 + 8);
-    world_close(w);
-}
-
-/* Two pools, or one for both. */
-static void pools_by_their_place(void **state)
-{
-    (void)state;
-    static const uint8_t list[] = { 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2 };
-    for (int apart = 0; apart < 2; apart++) {
-        Pooled pooled;
-        open_pooled(&pooled);
-        World *w = &pooled.w;
-        Tensor *q = add_image(w, 4, 3, 1);
-        w->program.step.at[2]->operand->slots = &pool_of_two;
-        add_row_step(w, q, pooled.m)->operand[1].slots = &pool_of_two;
-        pooled.x->storage = STORE_INPUT;
-        put(pooled.m, apart ? 100 : 0, 0);
-        put(q, 200, 0);
-        add_sum(w, q);
-        finish(w);
-        assert_int_equal(stream_bound(w, 1, list, 12, 4),
-                         48 + 24 + 24 * apart + 8);
-        world_close(w);
-    }
 }
 
 enum { LEVELS = PLAN_STREAM - PLAN_SIMPLE + 1 };
@@ -610,10 +370,6 @@ int main(void)
         cmocka_unit_test(windows),
         cmocka_unit_test(inputs_and_results_in_the_arena),
         cmocka_unit_test(last_reader_of_a_half),
-        cmocka_unit_test(loops),
-        cmocka_unit_test(loop_ends),
-        cmocka_unit_test(loops_in_loops),
-        cmocka_unit_test(read_behind_a_loop),
         cmocka_unit_test(nothing_takes_nothing),
         cmocka_unit_test(results_that_nobody_reads),
         cmocka_unit_test(readers_of_two_halves),
@@ -621,9 +377,6 @@ int main(void)
         cmocka_unit_test(readers_of_no_row),
         cmocka_unit_test(pixels_that_others_read),
         cmocka_unit_test(halves_in_a_stream),
-        cmocka_unit_test(pools_under_results),
-        cmocka_unit_test(halves_over_a_pool),
-        cmocka_unit_test(pools_by_their_place),
         cmocka_unit_test(random_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
