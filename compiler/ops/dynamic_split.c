@@ -20,8 +20,10 @@ static int64_t sum_of_parts(const Node *node)
 
 void dynamic_split(Node *node)
 {
+    if (!node_is(node, "Split"))
+        return;
     Tensor *x = node->in[0];
-    if (!node_is(node, "Split") || !x->dynamic)
+    if (!x->dynamic)
         return;
     const int axis = infer_axis(node, 0, x->shape.rank);
     const int64_t size = sum_of_parts(node);
