@@ -29,7 +29,7 @@ static void compare(const Prover *prover, const Step *step, int k,
 static void judge(const Prover *prover, const Step *step,
                   const ClaimStep *claim)
 {
-    Reach *reach = NEW_ARRAY(prover->arena, Reach, step->n_operand + 1);
+    Reach *reach = NEW_ARRAY(prover->arena, Reach, step->n_operand);
     const BoundsFault fault =
         bounds_judge(prover->arena, prover->program, step, reach);
     if (fault.why)

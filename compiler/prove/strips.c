@@ -67,7 +67,7 @@ StripSet strips_of(Arena *a, Program *p)
 {
     StripSet set = { .arena = a, .program = p };
     const int ids = graph_root(p->graph)->next_id;
-    set.first = NEW_ARRAY(a, int32_t, ids + 1);
+    set.first = NEW_ARRAY(a, int32_t, ids);
     set.tensors = ids;
     for (int i = 0; i < ids; i++)
         set.first[i] = -1;

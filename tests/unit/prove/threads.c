@@ -133,6 +133,35 @@ static void shares_are_apart(void **state)
     assert_string_equal(split_at(BYTES / 2, window(1, 5, 5), true), touched);
 }
 
+/* Each share may touch all of its own rows, and units that need none touch nothing. */
+static void shares_by_tables(void **state)
+{
+    (void)state;
+    static const Rows halves[ROWS] = { { 0, 4 }, { 0, 4 }, { 0, 4 }, { 0, 4 },
+                                       { 4, 8 }, { 4, 8 }, { 4, 8 }, { 4, 8 } };
+    static const Rows none[ROWS] = { { 0, 0 } };
+    const RowRule by_half = { .kind = ROWS_TABLE, .table = halves };
+    const RowRule by_none = { .kind = ROWS_TABLE, .table = none };
+    assert_null(split_at(0, by_half, true));
+    assert_null(split_at(BYTES, by_none, true));
+}
+
+/* The last of three operands, behind one that was left out. */
+static void behind_what_is_left_out(void **state)
+{
+    (void)state;
+    Shared shared;
+    open_shared(&shared, 0);
+    const In x = { shared.x, { .kind = ROWS_ALL }, REUSE_ROWS };
+    const In both[] = { x, x };
+    shared.w.program.step.n = 0;
+    shared.step = add_step(&shared.w, &kernel_op, shared.y, 2, both, 0);
+    shared.step->operand[1].tensor = NULL;
+    shared.x->offset = 4;
+    assert_string_equal(split(&shared),
+                        "is touched while another thread writes it");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +169,8 @@ int main(void)
         cmocka_unit_test(scratch_is_their_own),
         cmocka_unit_test(results_are_shared_out),
         cmocka_unit_test(shares_are_apart),
+        cmocka_unit_test(shares_by_tables),
+        cmocka_unit_test(behind_what_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

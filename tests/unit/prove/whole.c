@@ -220,6 +220,59 @@ static void neighbours_are_apart(void **state)
         assert_int_equal(at_once(CASES_OF_TWO + i), CASES_OF_TWO[i].at_once);
 }
 
+/* The second of two results lies beyond the arena, or not. */
+static void second_results(void **state)
+{
+    (void)state;
+    for (int beyond = 0; beyond < 2; beyond++) {
+        World w;
+        world_open(&w, 1);
+        const In x = { add_image(&w, ROWS, 1, CHANNELS),
+                       { .kind = ROWS_SAME },
+                       REUSE_NONE };
+        Tensor *y = add_image(&w, ROWS, 1, CHANNELS);
+        Tensor *z = add_image(&w, ROWS, 1, CHANNELS);
+        const In both[] = { { z, x.rule, REUSE_NONE }, x };
+        Step *step = add_step(&w, &kernel_op, y, 2, both, 0);
+        step->n_out = 2;
+        step->operand[1].write = true;
+        step->operand[1].read = false;
+        y->offset = BYTES;
+        z->offset = 2 * BYTES;
+        w.program.plan =
+            (Plan){ .arena_size = 3 * BYTES - 4 * beyond, .place = -1 };
+        program_link(&w.program);
+        Check check = begin(&w, 4 * ROWS);
+        shadow_write(&check.shadow, z->offset, 3 * BYTES, 0, 0);
+        assert_true(check_at_once(&check, step) == !beyond);
+        assert_null(check.found.why);
+        if (!beyond)
+            assert_true(shadow_owns(&check.shadow, z->offset, 3 * BYTES,
+                                    -z->offset, z->id));
+        world_close(&w);
+    }
+}
+
+/* Two rows that are no one piece are looked at one by one. */
+static void parts_of_two_rows(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w, 1);
+    const In x = { add_image(&w, 2, 1, CHANNELS),
+                   { .kind = ROWS_SAME },
+                   REUSE_NONE };
+    Tensor *y = add_image(&w, 2, 1, CHANNELS);
+    Step *step = add_step(&w, &kernel_op, y, 1, &x, 0);
+    step->operand[1].part = 1;
+    y->offset = BYTES;
+    w.program.plan = (Plan){ .arena_size = 2 * BYTES, .place = -1 };
+    program_link(&w.program);
+    Check check = begin(&w, 1);
+    assert_false(check_at_once(&check, step));
+    world_close(&w);
+}
+
 /* Of more operands than pieces are looked at each. */
 static void few_operands(void **state)
 {
@@ -253,6 +306,8 @@ int main(void)
         cmocka_unit_test(at_once_is_by_units),
         cmocka_unit_test(else_nothing_is_done),
         cmocka_unit_test(neighbours_are_apart),
+        cmocka_unit_test(second_results),
+        cmocka_unit_test(parts_of_two_rows),
         cmocka_unit_test(few_operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
