@@ -4,18 +4,21 @@ unit tests whether they see it.
 
     mutate.py --build BUILD [--cases N] [--sample N] [--seed N] [--explained FILE] [--least PERCENT]
     [--whole FOLDER,...]
-              FILE=TEST[,TEST...]...
+              [--checked BUILD] FILE=TEST[,TEST...]...
 
 FILE is below compiler/, TEST one of tests/unit: prove/bound.c=prove/bound,plan/stream. Only the
 file is compiled anew, with the flags of BUILD; its object stands before the library of the others
 when the test is linked. A mutant is caught where a test fails, crashes or takes ten times as long
 as without it. Not counted: asserts and what only documented faults of ours reach
 (`STATUS_INTERNAL`), mutants of which the compiler makes the same object, and those that --explained
-lists: FILE, mutant, its line and why no test can tell, between tabs. --least: status 1 where fewer
-are caught; --whole: or where a file of the folder is not among those given, or a line of the list
-is of none."""
+lists: FILE, mutant, its line and why no test can tell, between tabs. --checked: what survives is
+tried once more with the sanitizers of that build. --least: status 1 where fewer are caught;
+--whole: or where a file of the folder is not among those given, or a line of the list is of
+none."""
 import argparse
 import concurrent.futures
+import contextlib
+import functools
 import json
 import os
 import random
@@ -141,11 +144,11 @@ def closing(source, at):
 
 
 class File:
-    def __init__(self, o, work, file, tests):
-        self.o, self.work, self.file, self.tests = o, work, file, tests
+    def __init__(self, o, build, work, file, tests):
+        self.o, self.build, self.work, self.file, self.tests = o, build, work, file, tests
         with open(os.path.join(ROOT, 'compiler', file)) as f:
             self.source = f.read()
-        with open(os.path.join(o.build, 'compile_commands.json')) as f:
+        with open(os.path.join(build, 'compile_commands.json')) as f:
             commands = json.load(f)
         self.command = next(
             c
@@ -164,7 +167,7 @@ class File:
         """The words that link a unit test, without the result."""
         target = 'tests/unit/unit-' + test.replace('/', '_')
         lines = subprocess.run(
-            ['ninja', '-C', self.o.build, '-t', 'commands', '-s', target],
+            ['ninja', '-C', self.build, '-t', 'commands', '-s', target],
             capture_output=True,
             text=True,
             check=True,
@@ -206,13 +209,14 @@ class File:
         head, tail = self.links[i]
         subprocess.run(
             head + ['-o', program, os.path.join(self.work, name, 'o.o')] + tail,
-            cwd=self.o.build,
+            cwd=self.build,
             check=True,
             capture_output=True,
         )
         env = dict(
             os.environ,
             INLAY_SOURCE=ROOT,
+            ASAN_OPTIONS='allocator_may_return_null=1:detect_leaks=0',
             **({'INLAY_CASES': str(self.o.cases)} if self.o.cases else {})
         )
         try:
@@ -244,6 +248,15 @@ class File:
             verdict = 'caught' if caught else 'survived'
         shutil.rmtree(os.path.join(self.work, name))
         return verdict
+
+
+def judge(builds, k, mutant):
+    """The first build's verdict, but where a mutant survives there the others'."""
+    verdict = 'survived'
+    for file in builds:
+        if verdict == 'survived':
+            verdict = file.judge(k, mutant)
+    return verdict if verdict != 'same' or file is builds[0] else 'survived'
 
 
 def read_explained(path):
@@ -282,6 +295,7 @@ def main():
     p.add_argument('--sample', type=int, default=0)
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--jobs', type=int, default=os.cpu_count())
+    p.add_argument('--checked', type=os.path.abspath)
     p.add_argument('--explained')
     p.add_argument('--least', type=float, default=0)
     p.add_argument('--whole', default='')
@@ -294,22 +308,35 @@ def main():
     caught = counted = 0
     for given in o.files:
         name, _, tests = given.partition('=')
-        subprocess.run(
-            ['ninja', '-C', o.build]
-            + ['tests/unit/unit-' + t.replace('/', '_') for t in tests.split(',')],
-            check=True,
-            capture_output=True,
-        )
-        with tempfile.TemporaryDirectory(prefix='inlay-mutants-') as work:
-            file = File(o, work, name, tests.split(','))
-            known, lines = explained.get(name, set()), file.source.split('\n')
+        builds = [o.build] + ([o.checked] if o.checked else [])
+        for build in builds:
+            subprocess.run(
+                ['ninja', '-C', build]
+                + ['tests/unit/unit-' + t.replace('/', '_') for t in tests.split(',')],
+                check=True,
+                capture_output=True,
+            )
+        with contextlib.ExitStack() as stack:
+            made = [
+                File(
+                    o,
+                    build,
+                    stack.enter_context(tempfile.TemporaryDirectory(prefix='inlay-mutants-')),
+                    name,
+                    tests.split(','),
+                )
+                for build in builds
+            ]
+            known, lines = explained.get(name, set()), made[0].source.split('\n')
             chosen = [
-                m for m in mutants(file.source) if (m[1], lines[m[0] - 1].strip()) not in known
+                m for m in mutants(made[0].source) if (m[1], lines[m[0] - 1].strip()) not in known
             ]
             if o.sample and o.sample < len(chosen):
                 chosen = sorted(random.Random(o.seed).sample(chosen, o.sample), key=lambda m: m[0])
             with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-                verdicts = list(pool.map(file.judge, range(len(chosen)), chosen))
+                verdicts = list(
+                    pool.map(functools.partial(judge, made), range(len(chosen)), chosen)
+                )
         for (line, what, _), verdict in zip(chosen, verdicts):
             if verdict == 'survived':
                 print('%s:%d: survived: %s' % (name, line, what))
