@@ -10,13 +10,6 @@ static void add_cut(Arena *arena, Lanes *lanes, int64_t byte)
         if (lanes->cut.at[k] == byte)
             return;
     VEC_PUSH(arena, &lanes->cut, byte);
-    int64_t *cut = lanes->cut.at;
-    size_t i = lanes->cut.n - 1;
-    while (i && cut[i - 1] > byte) {
-        cut[i] = cut[i - 1];
-        i--;
-    }
-    cut[i] = byte;
 }
 
 /* The flags of a row, one for each cut. */
@@ -89,7 +82,7 @@ void find_lanes(Check *check)
 {
     const Program *program = check->program;
     const int ids = graph_root(program->graph)->next_id;
-    check->lanes = NEW_ARRAY(check->arena, Lanes, ids + 1);
+    check->lanes = NEW_ARRAY(check->arena, Lanes, ids);
     for (size_t i = 0; i < program->step.n; i++)
         add_cuts_of(check, program->step.at[i]);
     for (int i = 0; i < ids; i++) {

@@ -14,8 +14,9 @@ enum { TAG_STATE = -1, TAG_PLACE = -2, INCOMPLETE = 1 << 30 };
 typedef struct Lanes {
     int64_t row_bytes, pixel; /* 0: no operand is a part */
     int32_t rows;
-    VEC(int64_t) cut; /* bytes in a pixel where parts begin or end, ascending */
-    bool *has;        /* [row][cut]: the bytes from this cut to the next */
+    VEC(int64_t) cut; /* bytes in a pixel where parts begin or end */
+    bool *
+        has; /* [row][cut]: the bytes from this cut to that which follows in the pixel */
 } Lanes;
 
 typedef struct Check {
