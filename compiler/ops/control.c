@@ -279,6 +279,17 @@ static bool infer_or_nothing(Node *node, Graph *const *branch)
     return false;
 }
 
+static void check_branch(const Node *node, const Graph *branch)
+{
+    if (branch->input.n)
+        fail_node(node, STATUS_MALFORMED,
+                  "a branch uses values from outside by their names",
+                  "a branch has inputs, which If gives none");
+    if (branch->output.n != (size_t)node->n_out)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "a branch gives another number of results than the node");
+}
+
 void infer_if(Node *node)
 {
     int64_t count;
@@ -287,9 +298,7 @@ void infer_if(Node *node)
     branch[0] = control_body(node, "else_branch");
     branch[1] = control_body(node, "then_branch");
     for (int k = 0; k < 2; k++)
-        if (branch[k]->output.n != (size_t)node->n_out)
-            fail_node(node, STATUS_MALFORMED, NULL,
-                      "a branch gives another number of results than the node");
+        check_branch(node, branch[k]);
     if (condition && count >= 1) {
         take_branch(node, branch, condition[0] != 0);
         return;

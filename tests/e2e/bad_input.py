@@ -349,6 +349,21 @@ def declared(op, dims, *results, length=1, opset=20, **attrs):
     )
 
 
+def branched():
+    """An If whose branches have inputs of their own, as no node gives them: of the name of a value
+    outside."""
+    x, y = make_value('x', F32, [4]), make_value('y', F32, [4])
+    graphs = [
+        onnx.make_graph_attr(name, [make_node(op, ['x'], ['y'])], [x], [y])
+        for name, op in (('then_branch', 'Relu'), ('else_branch', 'Neg'))
+    ]
+    return make_model(
+        [make_node('If', ['c'], ['r'], 'odd', graphs=graphs)],
+        [make_value('c', 9, []), x],
+        [make_value('r', F32, [4])],
+    )
+
+
 def lies(true, result, between=None):
     """Relu and Neg, whose values are declared as it pleases."""
     infos = [put(13, make_value('m', F32, between))] if between else []
@@ -551,6 +566,7 @@ MODELS = [
         {65},
         ['"odd"', '-9223372036854775808'],
     ),
+    ('branches-with-inputs', branched, {65}, ['"odd"', 'has inputs']),
     ('declared-otherwise', lambda: lies([2, 3], [2, 4]), {65}, ['"y"', '[2,4]', '[2,3]', '"relu"']),
     ('declared-of-another-rank', lambda: lies([2, 3], [6]), {65}, ['"y"', '[6]', '[2,3]']),
     (
