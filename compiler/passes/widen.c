@@ -21,6 +21,14 @@ static Tensor **wide_form(const Widener *widener, const Tensor *tensor)
     return tensor->id < widener->ids ? widener->wide + tensor->id : NULL;
 }
 
+/* The model need not import a version of ai.onnx, or one that knows this Cast. */
+static void finish_cast(Node *cast, DType to)
+{
+    cast->version = OPSET_NEWEST;
+    node_set_int(cast, "to", to);
+    infer_node(cast);
+}
+
 static Tensor *cast_before(Widener *widener, Node *node, Tensor *in, DType to)
 {
     Graph *graph = widener->g;
@@ -32,8 +40,7 @@ static Tensor *cast_before(Widener *widener, Node *node, Tensor *in, DType to)
                                   recipe_cast(graph->store, in->value, to));
     Tensor *out = graph_add_tensor(graph, NULL, to, in->shape);
     Node *cast = graph_insert_node(graph, node, "", "Cast", 1, &in, 1, &out);
-    node_set_int(cast, "to", to);
-    infer_node(cast);
+    finish_cast(cast, to);
     if (wide)
         *wide = out;
     return out;
@@ -75,8 +82,7 @@ static void narrow_outputs(Widener *widener, Node *node, const DType *wide)
             *form = result;
         Node *cast =
             graph_insert_node(graph, node, "", "Cast", 1, &result, 1, &old);
-        node_set_int(cast, "to", old->dtype);
-        infer_node(cast);
+        finish_cast(cast, old->dtype);
     }
 }
 

@@ -726,6 +726,13 @@ def models(t, o):
 
 def tolerated(t, o):
     """What looks odd and is taken."""
+    foreign = make_model(
+        [make_node('FastGelu', ['x'], ['y'], domain='com.microsoft')],
+        [make_value('x', F16, [4])],
+        [make_value('y', F16, [4])],
+        opset=None,
+        domains=[('com.microsoft', 1)],
+    )
     twice = make_model(
         [make_node('Relu', ['x'], ['y'])],
         [make_value('x', F32, [2])],
@@ -743,6 +750,7 @@ def tolerated(t, o):
         ('a zero point of NaN', dequantized(18), [], []),
         ('a weight declared of another type', mistyped_weight(), [], ['"w"', 'float16', 'float32']),
         ('private attributes', pooled(__note='mine'), [], []),
+        ('no operator set of ai.onnx', foreign, [], []),
         ('operator set imported twice', twice, [], ['imported twice', '13', '17']),
         (
             'declared for other sizes than the user gives',

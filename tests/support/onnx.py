@@ -320,12 +320,9 @@ def make_model(nodes, ins, outs, weights=(), opset=17, domains=()):
         + b''.join(put(11, i) for i in ins)
         + b''.join(put(12, o) for o in outs)
     )
-    return (
-        put(1, 8)
-        + put(8, put(2, opset))
-        + b''.join(put(8, put(1, d) + put(2, v)) for d, v in domains)
-        + put(7, graph)
-    )
+    sets = [put(2, opset)] if opset else []
+    sets += [put(1, d) + put(2, v) for d, v in domains]
+    return put(1, 8) + b''.join(put(8, s) for s in sets) + put(7, graph)
 
 
 # --- comparison ---
