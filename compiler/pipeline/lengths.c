@@ -266,6 +266,26 @@ void lengths_begin(Compile *compile)
         compile->kept = results_kept(compile);
 }
 
+/* Where it does not compile: are the bounds to blame, or the model? */
+static void note_lengths(Compile *compile, int32_t combination, Stage last)
+{
+    const Lengths *lengths = compile->lengths;
+    const Loc loc = { .file = compile->options->model, .byte = -1, .node = -1 };
+    const int32_t greatest = (int32_t)lengths_combinations(lengths) - 1;
+    const int32_t other = combination == greatest ? 0 : greatest;
+    const char *here = lengths_text(lengths, combination);
+    Recompile *one = attempt(compile, other, last);
+    if (!one) {
+        note_at(loc, "this is at %s; at %s it does not compile either", here,
+                lengths_text(lengths, other));
+        return;
+    }
+    recompile_close(compile, one);
+    note_at(loc,
+            "this is at %s; bounds that the model allows have no such lengths",
+            here);
+}
+
 Recompile *lengths_open(Compile *compile, int32_t combination, Stage last)
 {
     Recompile *one = NEW(&compile->arena, Recompile);
@@ -276,8 +296,6 @@ Recompile *lengths_open(Compile *compile, int32_t combination, Stage last)
     recompile_close(compile, one);
     status = try_open(compile, one, combination, false);
     recompile_close(compile, one);
-    note_at((Loc){ .file = compile->options->model, .byte = -1, .node = -1 },
-            "this is at %s; bounds that the model allows have no such lengths",
-            lengths_text(compile->lengths, combination));
+    note_lengths(compile, combination, last);
     fail_now(status ? status : STATUS_INTERNAL);
 }

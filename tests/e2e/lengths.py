@@ -291,7 +291,7 @@ def refused(t, o, work):
             'a length at which it does not compile',
             ['--dim', 'T=2..4'],
             65,
-            'this is at T=3',
+            'this is at T=3; bounds that',
         ),
     ):
         got, _, messages = call(o, 'compile', paths[name], '-o', os.path.join(work, 'none'), *flags)
@@ -304,6 +304,12 @@ def refused(t, o, work):
             and not os.path.exists(os.path.join(work, 'none')),
             '%d: %s' % (got, messages),
         )
+    got, _, messages = call(o, 'run', paths['fours'], '-i', 'zeros', '--dim', 'T=3..5')
+    t.ok(
+        'refused: no length of these',
+        got == 65 and 'this is at T=5; at T=3 it does not compile either' in messages,
+        '%d: %s' % (got, messages),
+    )
     files = []
     for n in (3, 4, 9):
         files.append(os.path.join(work, '%d.pb' % n))
