@@ -386,6 +386,14 @@ def attention(m, r):
         num_heads=heads,
         unidirectional=1,
     )
+    ms(
+        m,
+        'Attention',
+        [m.feed(x), m.const(w), m.const(b), m.feed(A([1, 1], [0]), 'int32')],
+        attend(*parts, every),
+        num_heads=heads,
+        kind='a mask of one column',
+    )
     xq, wq, sx, sw = r.ints(1, 2, 4), r.ints(4, 24, low=-100, high=100), 0.0078125, 0.015625
     sums = add(matmul(bytes_of(xq, 128, sx), bytes_of(wq, 3, sw).reshape(1, 4, 24)), b)
     parts = [by_head(part(sums, 2, 8 * i, 8 * i + 8), heads) for i in range(3)]

@@ -137,10 +137,13 @@ static void add_to_scores(Attention *attention, Tensor *bias)
     attention->add[attention->adds++] = bias;
 }
 
-/* Lengths [B]; ends and starts [2 B]; who may be seen [B][T] or [B][S][T]. */
+/* Lengths [B]; ends and starts [2 B]; who may be seen [B][T] or [B][S][T]. [B][1] only stands where
+ * a mask stands otherwise: ONNX Runtime masks nothing by it. */
 static void add_mask(Attention *attention, Tensor *mask)
 {
     const Node *node = attention->node;
+    if (mask->shape.rank == 2 && mask->shape.dim[1] == 1)
+        return;
     Tensor *allowed = allowed_keys(attention, mask);
     Tensor *add = penalty(attention, allowed);
     add = expand_unsqueeze(node, add, 1);
