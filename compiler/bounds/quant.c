@@ -307,7 +307,7 @@ static void qpacked_layout(Bounds *bounds)
     const bool fours = p->width == 4;
     bounds_refuse(bounds, p->width != 16 && !fours,
                   "it has blocks of another width than its kernel");
-    const bool widens = p->wide >= 0 && p->wide <= 2 && (!p->wide || fours);
+    const bool widens = p->wide >= 0 && p->wide <= 3 && (!p->wide || fours);
     const bool deepens = !p->deep || (p->deep == 1 && fours && !p->wide);
     bounds_refuse(bounds, !widens, "it widens other windows than its kernel");
     bounds_refuse(bounds, !deepens, "its weights are packed in no known way");

@@ -177,7 +177,7 @@ PaletteForm packing_form(const Packing *packing)
         .lanes = left,
         .each = main.each,
     };
-    PaletteForm form = { .halves = params->wide };
+    PaletteForm form = { .halves = params->wide > 0 };
     if (main.blocks)
         form.run[form.runs++] = main;
     if (left)

@@ -252,6 +252,16 @@ static Step *lower_multiplied(Packing *packing, const Folded *folded)
     return step;
 }
 
+/* Does a row of pixels by two leave one, so that its last three shall go together? Where windows are
+ * so small that the scratch for one more is next to nothing. */
+static bool leaves_three(const Packing *packing)
+{
+    enum { MOST = 64 }; /* taps */
+    const inlay_qpacked_params *p = packing->params;
+    return p->ow % 2 == 1 && p->ow >= 3 && p->groups == 1 && p->oc % 4 == 0 &&
+           packing_window(p) <= MOST;
+}
+
 /* Pixels whose windows are widened at a time; 0: the weights are not packed as halves. */
 static int32_t widened(const Packing *packing)
 {
@@ -259,7 +269,9 @@ static int32_t widened(const Packing *packing)
     const int64_t pixels = tensor_count(packing->q->y) / channels;
     if (!packing->lower->family->byte_halves || !weights_fit_halves(packing))
         return 0;
-    return pixels == 1 ? 1 : 2;
+    if (pixels == 1)
+        return 1;
+    return leaves_three(packing) ? 3 : 2;
 }
 
 static int64_t scratch_bytes(const inlay_qpacked_params *params)

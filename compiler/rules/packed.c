@@ -6,10 +6,10 @@
 
 const int32_t packed_all = INLAY_QUSE_ALL;
 const char *const packed_names[] = {
-    "MORE",    "CLIPS",     "REST",   "SIGNED",  "UNSIGNED",
-    "SHIFTED", "VOLUMES",   "FOURS",  "HALVES",  "SIXTEENS",
-    "GROUPS",  "DW_NEAR",   "DW_FAR", "DW_ANY",  "DW_TAPS",
-    "DW_DEEP", "DW_DIRECT", "PIECES", "WINDOWS", NULL
+    "MORE",    "CLIPS",  "REST",    "SIGNED",   "UNSIGNED",  "SHIFTED",
+    "VOLUMES", "FOURS",  "HALVES",  "SIXTEENS", "GROUPS",    "DW_NEAR",
+    "DW_FAR",  "DW_ANY", "DW_TAPS", "DW_DEEP",  "DW_DIRECT", "PIECES",
+    "WINDOWS", "THREES", NULL
 };
 
 /* Operands 5 to 9 are zero points, sums, a factor and addends. */
@@ -70,7 +70,7 @@ int32_t packed_conv(const Step *step)
     const inlay_qpacked_params *p = step->params;
     int32_t uses = common_uses(step, p->oc);
     if (p->wide)
-        uses |= INLAY_QUSE_HALVES;
+        uses |= INLAY_QUSE_HALVES | when(p->wide > 2, INLAY_QUSE_THREES);
     else if (p->deep)
         uses |= INLAY_QUSE_SIXTEENS;
     else

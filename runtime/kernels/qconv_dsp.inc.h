@@ -92,6 +92,24 @@ INLAY_INLINE uint32_t *inlay_qwiden_fours(uint32_t v, uint32_t w, uint32_t *to)
     return to;
 }
 
+/* The same of three. */
+INLAY_INLINE uint32_t *inlay_qwiden_threes(uint32_t a, uint32_t b, uint32_t c,
+                                           uint32_t *to)
+{
+    register uint32_t even_a __asm__("r4") = inlay_even(a);
+    register uint32_t even_b __asm__("r5") = inlay_even(b);
+    register uint32_t even_c __asm__("r6") = inlay_even(c);
+    register uint32_t odd_a __asm__("r8") = inlay_odd(a);
+    register uint32_t odd_b __asm__("r9") = inlay_odd(b);
+    register uint32_t odd_c __asm__("r10") = inlay_odd(c);
+    __asm__ volatile("stm %0!, {r4, r5, r6, r8, r9, r10}"
+                     : "+r"(to)
+                     : "r"(even_a), "r"(even_b), "r"(even_c), "r"(odd_a),
+                       "r"(odd_b), "r"(odd_c)
+                     : "memory");
+    return to;
+}
+
 /* n bytes of two pixels that lie `next` bytes apart. */
 INLAY_INLINE uint32_t *inlay_qwiden_both(const uint8_t *x, ptrdiff_t next,
                                          int32_t n, uint32_t mask, uint32_t *to)
@@ -110,6 +128,21 @@ INLAY_INLINE uint32_t *inlay_qwiden_both(const uint8_t *x, ptrdiff_t next,
     if (n & 3)
         to = inlay_qwiden_fours(inlay_qtail(x, n & 3, mask),
                                 inlay_qtail(x + next, n & 3, mask), to);
+    return to;
+}
+
+/* n bytes of three pixels that lie `next` bytes apart, in fours. */
+INLAY_INLINE uint32_t *inlay_qwiden_triple(const uint8_t *x, ptrdiff_t next,
+                                           int32_t n, uint32_t mask,
+                                           uint32_t *to)
+{
+    const uint8_t *const end = x + n;
+    for (; x < end; x += 4) {
+        const uint32_t a = inlay_word(x) ^ mask;
+        const uint32_t b = inlay_word(x + next) ^ mask;
+        const uint32_t c = inlay_word(x + 2 * next) ^ mask;
+        to = inlay_qwiden_threes(a, b, c, to);
+    }
     return to;
 }
 
@@ -415,6 +448,61 @@ static inline void inlay_qwiden_whole(const inlay_qpairs *job,
 
 #include "kernels/qgroups_dsp.inc.h"
 
+/* ---- three pixels ---- */
+
+/* Are the last three of so many pixels made together? */
+static inline int inlay_qpairs_leave_three(const inlay_qpairs *job,
+                                           int32_t pixels)
+{
+    const inlay_qpacked_params *p = job->params;
+    const inlay_qtile *t = &job->tile;
+    if (!INLAY_QTRIPLES || pixels % 2 == 0 || p->ow < INLAY_QTRIPLE)
+        return 0;
+    return p->wide == INLAY_QTRIPLE && p->groups == 1 && t->channels % 4 == 0 &&
+           inlay_qpairs_simple(t, inlay_qhas_zeros(t));
+}
+
+/* The windows of three pixels of one row; whole: nothing of them is clipped. */
+static inline void inlay_qtriple_widen(const inlay_qpairs *job,
+                                       const inlay_qspot *spot, int whole)
+{
+    const inlay_qpacked_params *p = job->params;
+    const inlay_qtile *t = &job->tile;
+    const ptrdiff_t next = (spot[1].c - spot[0].c) * t->xs;
+    const ptrdiff_t at =
+        (ptrdiff_t)(spot->c * p->sw - p->pw) * job->step->ref[1].pix;
+    uint32_t *to = t->wide;
+    int32_t d, h;
+    for (h = 0; !whole && h < INLAY_QTRIPLE; h++)
+        inlay_qwiden_any(job, spot + h, 0, to + h, INLAY_QTRIPLE);
+    for (d = 0; whole && d < inlay_qpacked_planes(p); d++)
+        for (h = 0; h < t->nkh; h++)
+            to = inlay_qwiden_triple(inlay_qwindow(t, d, h) + at, next, t->run,
+                                     inlay_qmask(t), to);
+}
+
+/* The last three pixels of a row. */
+static inline void inlay_qtriple_last(const inlay_qpairs *job,
+                                      const inlay_qrow *row)
+{
+    const inlay_qtile *t = &job->tile;
+    const int backward = job->step->backward;
+    const int32_t first = backward ? 0 : job->params->ow - INLAY_QTRIPLE;
+    const int whole = first >= row->left && first + INLAY_QTRIPLE <= row->right;
+    inlay_qspot spot[INLAY_QTRIPLE];
+    inlay_qplaces to;
+    int32_t i;
+    for (i = 0; i < INLAY_QTRIPLE; i++) {
+        spot[i].row = row;
+        spot[i].c = first + (backward ? INLAY_QTRIPLE - 1 - i : i);
+    }
+    to.x_sum = NULL;
+    to.y[0] = inlay_qplace(&t->result, row->y, spot->c * t->ys);
+    to.y[1] = inlay_qplace(&t->result, row->y, spot[1].c * t->ys);
+    inlay_qtriple_widen(job, spot, whole && t->run % 4 == 0);
+    inlay_qtriple_run(t, &to);
+}
+
 /* Are two pixels of one row, and their windows whole? */
 static inline int inlay_qspots_inside(const inlay_qspot *spot)
 {
@@ -491,14 +579,15 @@ static inline void inlay_qpairs_spots(const inlay_qpairs *job,
     }
 }
 
-/* Pixels of a row; spot[0] may be one of the row before. Returns how many are left over. */
+/* Pixels of a row but the last `apart`; spot[0] may be one of the row before. Returns how many are
+ * left over. */
 static inline int inlay_qpairs_row(const inlay_qpairs *job,
                                    const inlay_qrow *row, inlay_qspot *spot,
-                                   int n)
+                                   int n, int32_t apart)
 {
     const int32_t pixels = job->params->ow;
     int32_t i;
-    for (i = 0; i < pixels; i++) {
+    for (i = 0; i < pixels - apart; i++) {
         spot[n].row = row;
         spot[n].c = job->step->backward ? pixels - 1 - i : i;
         n++;
@@ -527,12 +616,17 @@ static inline void inlay_qpairs_rows(void *const *base, const inlay_step *step,
     job.params = (const inlay_qpacked_params *)step->params;
     job.tile = *tile;
     for (done = 0; done < r1 - r0; done++) {
+        const int last = done == r1 - r0 - 1;
+        const int three =
+            last && inlay_qpairs_leave_three(&job, job.params->ow + n);
         inlay_qrow *now = row + done % 2;
         *now = inlay_qpacked_window(base, step,
                                     inlay_next_row(step, r0, r1, done));
         inlay_qpacked_lie(base, step, now, &job.tile);
-        n = inlay_qpairs_row(&job, now, spot, n);
-        if (n && ((groups && job.params->groups > 1) || done == r1 - r0 - 1)) {
+        n = inlay_qpairs_row(&job, now, spot, n, three ? INLAY_QTRIPLE : 0);
+        if (three)
+            inlay_qtriple_last(&job, now);
+        if (n && ((groups && job.params->groups > 1) || last)) {
             inlay_qpairs_spots(&job, spot, 0);
             n = 0;
         }

@@ -39,7 +39,9 @@ enum {
      * whole fours, and other such windows */
     INLAY_QUSE_PIECES = 131072,
     INLAY_QUSE_WINDOWS = 262144,
-    INLAY_QUSE_ALL = 524287
+    /* of qconv_packed: windows of three pixels are widened together */
+    INLAY_QUSE_THREES = 524288,
+    INLAY_QUSE_ALL = 1048575
 };
 #ifndef INLAY_QPACKED_USE
 #define INLAY_QPACKED_USE INLAY_QUSE_ALL

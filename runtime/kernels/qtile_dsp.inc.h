@@ -371,30 +371,38 @@ INLAY_INLINE void inlay_qgroups_run(const inlay_qgroups *groups,
                          : INLAY_QG_LOST);
 }
 
+/* The same of pixels at `to`, `whole` channels, but for `next`; one: room for four scales. */
+INLAY_INLINE void inlay_qgroups_set(const inlay_qtile *t,
+                                    const inlay_qplaces *to, int32_t whole,
+                                    float *one, inlay_qgroups *groups)
+{
+    const inlay_qresult *result = &t->result;
+    const inlay_qsaturation as = inlay_qsaturation_of(result);
+    groups->start = t->bias;
+    groups->last = t->bias + whole;
+    groups->scale = result->scale;
+    groups->step = result->each ? 16 : 0;
+    groups->zero = as.zero + 128;
+    groups->flips = as.flips ^ UINT32_C(0x80808080);
+    groups->y = (uint8_t *)to->y[0];
+    if (result->each)
+        return;
+    one[0] = one[1] = one[2] = one[3] = *result->scale * result->factor;
+    groups->scale = one;
+}
+
 /* The simple case, whole fours of channels; returns the first of the rest. */
 INLAY_INLINE int32_t inlay_qpairs_bytes(const inlay_qtile *t,
                                         const inlay_qplaces *to, int two)
 {
     const int32_t whole = t->channels - t->channels % 4;
-    const inlay_qresult *result = &t->result;
-    const inlay_qsaturation as = inlay_qsaturation_of(result);
     const inlay_qwords words = inlay_qwords_of(t, two, INLAY_QG_FOURS);
     inlay_qgroups groups;
     float one[4];
     if (!whole)
         return 0;
-    groups.start = t->bias;
-    groups.last = t->bias + whole;
-    groups.scale = result->scale;
-    groups.step = result->each ? 16 : 0;
-    groups.zero = as.zero + 128;
-    groups.flips = as.flips ^ UINT32_C(0x80808080);
-    groups.y = (uint8_t *)to->y[0];
+    inlay_qgroups_set(t, to, whole, one, &groups);
     groups.next = two ? (uint8_t *)to->y[1] - groups.y : 0;
-    if (!result->each) {
-        one[0] = one[1] = one[2] = one[3] = *result->scale * result->factor;
-        groups.scale = one;
-    }
     inlay_qgroups_run(&groups, &words, t->weights, two);
     return whole;
 }
@@ -430,17 +438,24 @@ enum {
 enum { INLAY_QPAIRS_OTHERS = INLAY_QPACKED_USE };
 #endif
 
+/* Is that all, but for channels beyond whole fours? */
+static inline int inlay_qpairs_simple(const inlay_qtile *t, int has_sums)
+{
+    const int more =
+        INLAY_QUSES(INLAY_QUSE_MORE) &&
+        (has_sums || t->sums || (t->result.each && t->result.factor != 1.0f));
+    return inlay_qsaturates(&t->result) && !more;
+}
+
+#include "kernels/qtriple_dsp.inc.h"
+
 /* All channels of two pixels, or of one. */
 static inline void inlay_qpairs_run(const inlay_qtile *t,
                                     const inlay_qplaces *to, int two)
 {
-    const int more =
-        INLAY_QUSES(INLAY_QUSE_MORE) &&
-        (to->x_sum || t->sums || (t->result.each && t->result.factor != 1.0f));
-    const int simple = inlay_qsaturates(&t->result) && !more;
     int32_t channel = 0;
     inlay_qwritten();
-    if (simple)
+    if (inlay_qpairs_simple(t, to->x_sum != NULL))
         channel = two ? inlay_qpairs_two(t, to) : inlay_qpairs_one(t, to);
     if (INLAY_QUSES(INLAY_QPAIRS_OTHERS) && channel < t->channels)
         inlay_qpairs_other(t, to, channel, two);

@@ -218,6 +218,20 @@ static void multiplied_is_exact(void **state)
     }
 }
 
+static void odd_rows_are_exact(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS / 3; i++) {
+        Net n;
+        odd_net(&n);
+        if (has_code(&n)) {
+            run(&n);
+            check_all(&n);
+        }
+        free_net(&n);
+    }
+}
+
 /* ---- y over x: of each channel, a row of y lies where x's row two before it was ---- */
 
 /* Makes y, and x behind it, one buffer; off: bytes by which a channel of y misses that of x. */
@@ -397,6 +411,7 @@ int main(void)
         cmocka_unit_test(wide_groups_are_exact),
         cmocka_unit_test(usual_depthwise_is_exact),
         cmocka_unit_test(multiplied_is_exact),
+        cmocka_unit_test(odd_rows_are_exact),
         cmocka_unit_test(sums_of_few_bits_are_exact),
         cmocka_unit_test(rows_of_few_bits_may_lie_over_others),
         cmocka_unit_test(any_count_is_unpacked),

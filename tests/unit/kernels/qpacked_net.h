@@ -171,7 +171,7 @@ static inline void set_numbers(Net *n)
     if (n->depthwise)
         p->gather = 2 * (int32_t)rnd(9);
     else if (p->width == 4 && rnd(2))
-        p->wide = 1 + (int32_t)rnd(2);
+        p->wide = 1 + (int32_t)rnd(3);
     if (p->wide)
         p->minus = 128;
     n->w_signed = rnd(2);
@@ -441,6 +441,34 @@ static inline void net_of_shape(Net *n)
 static inline void random_net(Net *n, bool usual)
 {
     random_shape(n, usual);
+    net_of_shape(n);
+}
+
+/* Rows of an odd number of pixels and windows widened by threes, whole fours of channels; weights
+ * have no zero points. */
+static inline void odd_net(Net *n)
+{
+    inlay_qpacked_params *p = &n->p;
+    do
+        random_shape(n, false);
+    while (n->depthwise || p->ow % 2 == 0 || p->ow < 3);
+    n->usual = true;
+    n->late_zero = false;
+    n->zx = (uint8_t)rnd(256);
+    p->groups = 1;
+    p->oc = 4 * (1 + (int32_t)rnd(10));
+    p->ic = 1 + (int32_t)rnd(rnd(2) ? 19 : 2);
+    p->deep = p->gather = 0;
+    p->width = 4;
+    p->wide = 3;
+    p->minus = 128;
+    p->zero = (n->zx ^ p->flip) - p->minus;
+    p->out = rnd(2) ? INLAY_QOUT_I8 : INLAY_QOUT_U8;
+    p->lo = p->out == INLAY_QOUT_I8 ? -128 : 0;
+    p->hi = p->lo + 255;
+    n->channels = n->padded = p->oc;
+    n->x_pix = p->ic + (rnd(2) ? (int)rnd(5) : 0);
+    n->y_pix = n->channels + (rnd(2) ? (int)rnd(5) : 0);
     net_of_shape(n);
 }
 
