@@ -225,6 +225,40 @@ INLAY_INLINE void inlay_qthree_weights(const int8_t *w, ptrdiff_t all,
                      : "memory");
 }
 
+/* What their sums are multiplied with, of each its own or one for all, and begin with. */
+#define INLAY_Q3_STARTS01 "ldrd %[a], %[b], [%[start]]\n"
+#define INLAY_Q3_STARTS INLAY_Q3_STARTS01 "ldrd %[c], %[e], [%[start], #8]\n"
+#define INLAY_Q3_REST0(scale) "strd %[" scale "], %[a], [%[to]]\n"
+#define INLAY_Q3_REST1(scale) "strd %[" scale "], %[b], [%[to], #48]\n"
+#define INLAY_Q3_REST2(scale) "strd %[" scale "], %[c], [%[to], #96]\n"
+#define INLAY_Q3_REST3(scale) "strd %[" scale "], %[e], [%[to], #144]\n"
+#define INLAY_Q3_EACH01 INLAY_Q3_REST0("p") INLAY_Q3_REST1("q")
+#define INLAY_Q3_EACH23 INLAY_Q3_REST2("p") INLAY_Q3_REST3("q")
+#define INLAY_Q3_OWN01 "ldrd %[p], %[q], [%[scale]]\n" INLAY_Q3_EACH01
+#define INLAY_Q3_OWN23 "ldrd %[p], %[q], [%[scale], #8]\n" INLAY_Q3_EACH23
+#define INLAY_Q3_SAME01 INLAY_Q3_REST0("p") INLAY_Q3_REST1("p")
+#define INLAY_Q3_SAME23 INLAY_Q3_REST2("p") INLAY_Q3_REST3("p")
+#define INLAY_Q3_OWN INLAY_Q3_STARTS INLAY_Q3_OWN01 INLAY_Q3_OWN23
+#define INLAY_Q3_ONE_SCALE "ldr %[p], [%[scale]]\n"
+#define INLAY_Q3_SAMES INLAY_Q3_ONE_SCALE INLAY_Q3_SAME01 INLAY_Q3_SAME23
+#define INLAY_Q3_SAME INLAY_Q3_STARTS INLAY_Q3_SAMES
+
+INLAY_INLINE void inlay_qthree_rest(const int32_t *start, const float *scale,
+                                    ptrdiff_t each, inlay_qthree_channel *to)
+{
+    uint32_t a, b, c, e, p, q;
+    if (each)
+        __asm__ volatile(INLAY_Q3_OWN
+                         : INLAY_Q3_BYTES3, INLAY_QTEMP(e), INLAY_QTEMP2(p, q)
+                         : [start] "r"(start), [scale] "r"(scale), [to] "r"(to)
+                         : "memory");
+    else
+        __asm__ volatile(INLAY_Q3_SAME
+                         : INLAY_Q3_BYTES3, INLAY_QTEMP(e), INLAY_QTEMP(p)
+                         : [start] "r"(start), [scale] "r"(scale), [to] "r"(to)
+                         : "memory");
+}
+
 /* Takes their zero points from the weights of four channels. */
 static inline void inlay_qthree_take_zeros(const inlay_qtile *of,
                                            int32_t channel,
@@ -244,20 +278,15 @@ static inline void inlay_qthree_take_zeros(const inlay_qtile *of,
 INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
                                        int32_t channel, int turns)
 {
-    const int32_t *start = three->start + channel;
+    const inlay_qtile *of = &three->planes->job->of;
     const ptrdiff_t each = three->each;
-    const float *scale = three->scale + each * channel;
     inlay_qthree_channel *const to = three->channels;
     int32_t i;
-    const inlay_qtile *of = &three->planes->job->of;
     inlay_qthree_weights(three->w + channel, three->groups, to);
     if (inlay_qhas_zeros(of))
         inlay_qthree_take_zeros(of, channel, to);
-    INLAY_UNROLL
-    for (i = 0; i < 4; i++, scale += each) {
-        to[i].scale = *scale;
-        to[i].start = start[i];
-    }
+    inlay_qthree_rest(three->start + channel, three->scale + each * channel,
+                      each, to);
     for (i = 0; turns && i < 4; i++)
         memcpy(to[i].w + 6, to[i].w, 4 * sizeof *to->w);
 }
