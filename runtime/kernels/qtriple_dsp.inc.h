@@ -19,11 +19,12 @@ enum { INLAY_QTRIPLE = 3 };
 #define INLAY_Q3X_A INLAY_Q3X_A01 INLAY_QADD("a2", "u", "z")
 #define INLAY_Q3X_STEP INLAY_Q3X_LOAD INLAY_Q3X_S INLAY_QLOWER("u") INLAY_Q3X_A
 #define INLAY_Q3X_FOUR INLAY_Q3X_STEP INLAY_Q3X_STEP
-#define INLAY_Q3X_FOURS INLAY_Q3X_FOUR INLAY_Q3X_FOUR INLAY_Q3X_FOUR
+#define INLAY_Q3X_FOURS \
+    INLAY_Q3X_FOUR INLAY_Q3X_FOUR INLAY_Q3X_FOUR INLAY_Q3X_FOUR
 
 enum {
     INLAY_Q3X_CODE = 72, /* bytes of code of a four */
-    INLAY_Q3X_TURN = 4   /* fours of a turn */
+    INLAY_Q3X_TURN = 8   /* fours of a turn */
 };
 
 /* Two channels. s8 to s18 are those of qtile_dsp.inc.h, but that s18 is the end of y; s19: bytes
@@ -35,7 +36,7 @@ enum {
 #define INLAY_Q3X_COPY2 "mov %[s1], %[a0]\nmov %[s2], %[a0]\n"
 #define INLAY_Q3X_COPIES INLAY_Q3X_COPY "mov %[s0], %[a0]\n" INLAY_Q3X_COPY2
 #define INLAY_Q3X_BEGIN INLAY_Q3X_AT INLAY_Q3X_START INLAY_Q3X_COPIES
-#define INLAY_Q3X_ALL INLAY_Q3X_FOURS INLAY_Q3X_FOUR
+#define INLAY_Q3X_ALL INLAY_Q3X_FOURS INLAY_Q3X_FOURS
 #define INLAY_Q3X_DOTS INLAY_Q3X_BEGIN INLAY_QG_TURNS(INLAY_Q3X_ALL)
 #define INLAY_Q3X_UP(s, a) "sub %[" s "], %[" s "], %[" a "]\n"
 #define INLAY_Q3X_ON(s) "add %[" s "], %[u], %[" s "], asr #8\n"
