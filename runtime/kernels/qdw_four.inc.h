@@ -9,7 +9,11 @@
 typedef struct inlay_mve_pair {
     int32_t start[4];
     float scale[4];
-    float least[4], most[4];
+    union {
+        float least[4];
+        int16_t flip[8]; /* where results have the bounds of their type */
+    } low;
+    float most[4];
     uint16_t to[8];     /* places of the bytes of two pixels, in turn */
     uint8_t turned[16]; /* places of weights, if rows of x have turned */
     int32_t pairs;      /* of pixels, and those by themselves */
@@ -60,8 +64,12 @@ static inline void inlay_mve_made_begin(inlay_mve_made *made,
         made->scale = tile->result.scale;
     else
         vst1q_f32(made->pair.scale, vdupq_n_f32(*tile->result.scale));
-    vst1q_f32(made->pair.least, made->byte.least);
-    vst1q_f32(made->pair.most, made->byte.most);
+    if (INLAY_MVE_CLIPS) {
+        vst1q_f32(made->pair.low.least, made->byte.least);
+        vst1q_f32(made->pair.most, made->byte.most);
+    } else if (INLAY_QUSES(INLAY_QUSE_SHIFTED)) {
+        vst1q_s16(made->pair.low.flip, vdupq_n_s16((int16_t)made->byte.flip));
+    }
     vst1q_u16(made->pair.to, vaddq_u16(vshrq_n_u16(lane, 1), second));
     made->pair.pairs = tile->ys < 65000 ? pixels / 2 : 0;
     made->pair.singles = pixels - 2 * made->pair.pairs;
@@ -117,12 +125,18 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_4_PUT "vstrb.16 q2, [%[y], q0]\n" INLAY_MVE_4_STEP
 #define INLAY_MVE_4_TO INLAY_MVE_4_GET("q0", "64") INLAY_MVE_4_NEXT
 #define INLAY_MVE_4_STORE INLAY_MVE_4_TO INLAY_MVE_4_PUT
-#define INLAY_MVE_4_BYTES INLAY_MVE_4_ROUND INLAY_MVE_4_JOIN INLAY_MVE_4_STORE
-#define INLAY_MVE_4_ENDS INLAY_MVE_4_SCALED INLAY_MVE_4_CLIP INLAY_MVE_4_BYTES
+#define INLAY_MVE_4_CLIPPED INLAY_MVE_4_CLIP INLAY_MVE_4_ROUND INLAY_MVE_4_JOIN
+#define INLAY_MVE_4_ZERO "vqadd.s16 q2, q2, %[zero]\nvqmovnb.s16 q2, q2\n"
+#define INLAY_MVE_4_NARROW "vqmovnb.s32 q2, q2\nvqmovnt.s32 q2, q3\n"
+#define INLAY_MVE_4_SIGNED INLAY_MVE_4_ROUND INLAY_MVE_4_NARROW INLAY_MVE_4_ZERO
+#define INLAY_MVE_4_FLIP INLAY_MVE_4_GET("q0", "32") "veor q2, q2, q0\n"
+#define INLAY_MVE_4_FLIPPED INLAY_MVE_4_SIGNED INLAY_MVE_4_FLIP
+#define INLAY_MVE_4_ENDS(how) INLAY_MVE_4_SCALED how INLAY_MVE_4_STORE
 #define INLAY_MVE_4_DOTS INLAY_MVE_4_DOTS2 INLAY_MVE_4_DOTS3
-#define INLAY_MVE_4_PAIR INLAY_MVE_4_DOTS INLAY_MVE_4_ENDS
+#define INLAY_MVE_4_PAIR(how) INLAY_MVE_4_DOTS INLAY_MVE_4_ENDS(how)
 #define INLAY_MVE_4_WALK "ldr lr, [%[pair], #96]\nwls lr, lr, 2f\n1:\n"
-#define INLAY_MVE_4_PAIRS INLAY_MVE_4_WALK INLAY_MVE_4_PAIR "le lr, 1b\n2:\n"
+#define INLAY_MVE_4_PAIRS(how) \
+    INLAY_MVE_4_WALK INLAY_MVE_4_PAIR(how) "le lr, 1b\n2:\n"
 
 /* Pixels by themselves. */
 #define INLAY_MVE_1_START INLAY_MVE_4_A("vadd.i32", "q0")
@@ -132,16 +146,21 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_1_CLIP INLAY_MVE_1_LEAST INLAY_MVE_4_A("vminnm.f32", "q1")
 #define INLAY_MVE_1_ROUND "vcvtn.s32.f32 q2, q2\n"
 #define INLAY_MVE_1_ZERO INLAY_MVE_1_ROUND "vadd.i32 q2, q2, %[zero]\n"
+#define INLAY_MVE_1_CLIPPED INLAY_MVE_1_CLIP INLAY_MVE_1_ZERO
+#define INLAY_MVE_1_NARROW INLAY_MVE_1_ROUND "vqmovnb.s32 q2, q2\n"
+#define INLAY_MVE_1_SIGNED INLAY_MVE_1_NARROW INLAY_MVE_4_ZERO
+#define INLAY_MVE_1_FLIPPED INLAY_MVE_1_SIGNED INLAY_MVE_4_FLIP
 #define INLAY_MVE_1_TO INLAY_MVE_4_GET("q0", "64") "vmovlb.u16 q0, q0\n"
 #define INLAY_MVE_1_PUT "vstrb.32 q2, [%[y], q0]\nadd %[y], %[s0]\n"
 #define INLAY_MVE_1_LAST INLAY_MVE_4_NEXT INLAY_MVE_1_TO INLAY_MVE_1_PUT
-#define INLAY_MVE_1_STORE INLAY_MVE_1_ZERO INLAY_MVE_1_LAST
 #define INLAY_MVE_1_SCALED INLAY_MVE_4_GET1 INLAY_MVE_1_SCALE
-#define INLAY_MVE_1_ENDS INLAY_MVE_1_SCALED INLAY_MVE_1_CLIP INLAY_MVE_1_STORE
+#define INLAY_MVE_1_ENDS(how) INLAY_MVE_1_SCALED how INLAY_MVE_1_LAST
 #define INLAY_MVE_1_WALK "ldr lr, [%[pair], #100]\nwls lr, lr, 4f\n3:\n"
-#define INLAY_MVE_1_PIXEL INLAY_MVE_4_DOTS2 INLAY_MVE_1_ENDS
-#define INLAY_MVE_1_PIXELS INLAY_MVE_1_WALK INLAY_MVE_1_PIXEL "le lr, 3b\n4:\n"
-#define INLAY_MVE_4_PIXELS INLAY_MVE_4_PAIRS INLAY_MVE_1_PIXELS
+#define INLAY_MVE_1_PIXEL(how) INLAY_MVE_4_DOTS2 INLAY_MVE_1_ENDS(how)
+#define INLAY_MVE_1_PIXELS(how) \
+    INLAY_MVE_1_WALK INLAY_MVE_1_PIXEL(how) "le lr, 3b\n4:\n"
+#define INLAY_MVE_4_PIXELS(how) \
+    INLAY_MVE_4_PAIRS(INLAY_MVE_4_##how) INLAY_MVE_1_PIXELS(INLAY_MVE_1_##how)
 
 /* What the next four begin with. */
 #define INLAY_MVE_4_AT "ldrd %[s0], %[s1], [%[pair], #108]\n"
@@ -184,7 +203,8 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_4_HEADS INLAY_MVE_4_BEGIN INLAY_MVE_4_WEIGHTS
 #define INLAY_MVE_4_HEAD INLAY_MVE_4_HEADS INLAY_MVE_4_PLACED
 #define INLAY_MVE_4_NEXT4 INLAY_MVE_4_COUNT INLAY_MVE_4_UNTIL
-#define INLAY_MVE_4_ALL INLAY_MVE_4_HEAD INLAY_MVE_4_PIXELS INLAY_MVE_4_NEXT4
+#define INLAY_MVE_4_ALL(how) \
+    INLAY_MVE_4_HEAD INLAY_MVE_4_PIXELS(how) INLAY_MVE_4_NEXT4
 
 #define INLAY_MVE_4_SUM2 INLAY_MVE_SUM(s0), INLAY_MVE_SUM(s1)
 #define INLAY_MVE_4_SUM4 INLAY_MVE_4_SUM2, INLAY_MVE_SUM(s2), INLAY_MVE_SUM(s3)
@@ -192,7 +212,10 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_4_X4 INLAY_MVE_4_X2, [x2] "=&r"(x2), [x3] "=&r"(x3)
 #define INLAY_MVE_4_Q03 "q0", "q1", "q2", "q3"
 #define INLAY_MVE_4_Q47 "q4", "q5", "q6", "q7"
-#define INLAY_MVE_4_LOST INLAY_MVE_4_Q03, INLAY_MVE_4_Q47, "lr", "cc"
+#define INLAY_MVE_4_LOST INLAY_MVE_4_Q03, INLAY_MVE_4_Q47, "lr", "cc", "memory"
+#define INLAY_MVE_4_OUT INLAY_MVE_4_SUM4, INLAY_MVE_4_X4, [y] "=&r"(y)
+#define INLAY_MVE_4_SET [next] "i"(next), [pair] "r"(pair)
+#define INLAY_MVE_4_IN INLAY_MVE_4_SET, [zero] "r"(zero)
 
 /* ---- windows of 3 x 3 ---- */
 
@@ -214,10 +237,18 @@ INLAY_INLINE void inlay_mve_four_pixels(inlay_mve_pair *pair, int32_t zero,
     uint8_t *y;
     const uint8_t *x0, *x1, *x2, *x3;
     int32_t s0, s1, s2, s3;
-    __asm__ volatile(INLAY_MVE_4_ALL
-                     : INLAY_MVE_4_SUM4, INLAY_MVE_4_X4, [y] "=&r"(y)
-                     : [next] "i"(next), [pair] "r"(pair), [zero] "r"(zero)
-                     : "memory", INLAY_MVE_4_LOST);
+    if (INLAY_MVE_CLIPS)
+        __asm__ volatile(INLAY_MVE_4_ALL(CLIPPED)
+                         : INLAY_MVE_4_OUT:INLAY_MVE_4_IN
+                         : INLAY_MVE_4_LOST);
+    else if (INLAY_QUSES(INLAY_QUSE_SHIFTED))
+        __asm__ volatile(INLAY_MVE_4_ALL(FLIPPED)
+                         : INLAY_MVE_4_OUT:INLAY_MVE_4_IN
+                         : INLAY_MVE_4_LOST);
+    else
+        __asm__ volatile(INLAY_MVE_4_ALL(SIGNED)
+                         : INLAY_MVE_4_OUT:INLAY_MVE_4_IN
+                         : INLAY_MVE_4_LOST);
 }
 
 /* Channels from `channel` on of a row of y come next. */
@@ -243,7 +274,7 @@ INLAY_INLINE void inlay_mve_three_eight(inlay_mve_made *made, const int next)
 {
     made->pair.x = made->scratch;
     made->pair.fours = INLAY_QDEEP_LANES / 4;
-    inlay_mve_four_pixels(&made->pair, made->byte.zero, next);
+    inlay_mve_four_pixels(&made->pair, inlay_mve_zero(&made->byte), next);
 }
 
 /* ---- any windows ---- */

@@ -163,6 +163,17 @@ static inline inlay_mve_byte inlay_mve_result_byte(const inlay_qresult *result)
     return inlay_mve_byte_of(result->zero, result->lo, result->hi);
 }
 
+/* Have some results other bounds than those of their type? Else instructions that saturate keep to
+ * them: bytes are made with a sign, and flipped where they have none. */
+#ifndef INLAY_MVE_CLIPS
+#define INLAY_MVE_CLIPS INLAY_QUSES(INLAY_QUSE_CLIPS)
+#endif
+
+INLAY_INLINE int32_t inlay_mve_zero(const inlay_mve_byte *byte)
+{
+    return INLAY_MVE_CLIPS ? byte->zero : byte->above;
+}
+
 /* ---- bytes of fours of channels, one four after the other, or two ---- */
 
 /* What the sums of four channels begin with, and what they are multiplied with. */
@@ -212,7 +223,13 @@ typedef struct inlay_mve_fours {
 #define INLAY_MVE_G_CLIPS INLAY_MVE_G_CLIP("q2") INLAY_MVE_G_CLIP("q3")
 #define INLAY_MVE_G_ROUNDS INLAY_MVE_G_ROUND("q2") INLAY_MVE_G_ROUND("q3")
 #define INLAY_MVE_G_JOIN "vmovnt.i32 q2, q3\nvadd.i16 q2, q2, %q[zero]\n"
-#define INLAY_MVE_G_BYTES INLAY_MVE_G_CLIPS INLAY_MVE_G_ROUNDS INLAY_MVE_G_JOIN
+#define INLAY_MVE_G_CLIPPED \
+    INLAY_MVE_G_CLIPS INLAY_MVE_G_ROUNDS INLAY_MVE_G_JOIN
+#define INLAY_MVE_G_NARROW "vqmovnb.s32 q2, q2\nvqmovnt.s32 q2, q3\n"
+#define INLAY_MVE_G_ZERO "vqadd.s16 q2, q2, %q[zero]\nvqmovnb.s16 q2, q2\n"
+#define INLAY_MVE_G_SIGNED \
+    INLAY_MVE_G_ROUNDS INLAY_MVE_G_NARROW INLAY_MVE_G_ZERO
+#define INLAY_MVE_G_FLIPPED INLAY_MVE_G_SIGNED "veor q2, q2, %q[flip]\n"
 #define INLAY_MVE_G_STORE "vstrb.16 q2, [%[to], %q[places]]\n"
 #define INLAY_MVE_G_PUT(n) INLAY_MVE_G_STORE "adds %[to], #" n "\n"
 #define INLAY_MVE_G_UNTIL "ldr %[n], %[end]\ncmp %[to], %[n]\nbne 5b\n"
@@ -245,8 +262,8 @@ typedef struct inlay_mve_fours {
 #define INLAY_MVE_G_TAKEN INLAY_MVE_G_TAKE INLAY_MVE_G_SCALE INLAY_MVE_G_KEEP
 #define INLAY_MVE_G_FLOATS INLAY_MVE_G_TAKEN INLAY_MVE_G_SUMS INLAY_MVE_G_MULS
 #define INLAY_MVE_G_LAST INLAY_MVE_G_PUT("4") INLAY_MVE_G_UNTIL
-#define INLAY_MVE_G_END INLAY_MVE_G_FLOATS INLAY_MVE_G_BYTES INLAY_MVE_G_LAST
-#define INLAY_MVE_GROUPS2 INLAY_MVE_G_TWO INLAY_MVE_G_END
+#define INLAY_MVE_G_END(bytes) INLAY_MVE_G_FLOATS bytes INLAY_MVE_G_LAST
+#define INLAY_MVE_GROUPS2(bytes) INLAY_MVE_G_TWO INLAY_MVE_G_END(bytes)
 
 /* One pixel of eight. */
 #define INLAY_MVE_8_AT "5: ldr %[y], %[apart]\nadd %[y], %[w]\n"
@@ -260,8 +277,8 @@ typedef struct inlay_mve_fours {
 #define INLAY_MVE_8_TAKE INLAY_MVE_G_LANES INLAY_MVE_G_AT
 #define INLAY_MVE_8_FLOATS INLAY_MVE_8_TAKE INLAY_MVE_8_AM INLAY_MVE_8_BM
 #define INLAY_MVE_8_PUT INLAY_MVE_G_PUT("8") INLAY_MVE_G_UNTIL
-#define INLAY_MVE_8_END INLAY_MVE_8_FLOATS INLAY_MVE_G_BYTES INLAY_MVE_8_PUT
-#define INLAY_MVE_GROUPS8 INLAY_MVE_8_ALL INLAY_MVE_8_END
+#define INLAY_MVE_8_END(bytes) INLAY_MVE_8_FLOATS bytes INLAY_MVE_8_PUT
+#define INLAY_MVE_GROUPS8(bytes) INLAY_MVE_8_ALL INLAY_MVE_8_END(bytes)
 
 #define INLAY_MVE_G_EVEN INLAY_MVE_SUM(a0), INLAY_MVE_SUM(a1), INLAY_MVE_SUM(a2)
 #define INLAY_MVE_G_EVEN1 INLAY_MVE_SUM(a3), INLAY_MVE_SUM(b0)
@@ -276,11 +293,27 @@ typedef struct inlay_mve_fours {
 #define INLAY_MVE_G_FAR [step] "m"(of->step), [apart] "m"(of->apart)
 #define INLAY_MVE_G_LOW [least] "w"(of->byte.least)
 #define INLAY_MVE_G_BOUNDS INLAY_MVE_G_LOW, [most] "w"(of->byte.most)
-#define INLAY_MVE_G_ZERO [zero] "w"(zero), [places] "w"(places)
-#define INLAY_MVE_G_ENDS [end] "m"(of->end), INLAY_MVE_G_ZERO
+#define INLAY_MVE_G_BYTE [zero] "w"(zero), [places] "w"(places)
+#define INLAY_MVE_G_ENDS [end] "m"(of->end), INLAY_MVE_G_BYTE
 #define INLAY_MVE_G_IN1 INLAY_MVE_G_FROM, INLAY_MVE_G_RESTS, INLAY_MVE_G_FAR
-#define INLAY_MVE_G_IN INLAY_MVE_G_IN1, INLAY_MVE_G_BOUNDS, INLAY_MVE_G_ENDS
+#define INLAY_MVE_G_IN INLAY_MVE_G_IN1, INLAY_MVE_G_ENDS
 #define INLAY_MVE_G_LOST "memory", "cc", "q0", "q1", "q2", "q3"
+
+#define INLAY_MVE_G_RUN(groups) \
+    if (INLAY_MVE_CLIPS) \
+        __asm__ volatile(groups(INLAY_MVE_G_CLIPPED) \
+                         : INLAY_MVE_G_OUT \
+                         : INLAY_MVE_G_IN, INLAY_MVE_G_BOUNDS \
+                         : INLAY_MVE_G_LOST); \
+    else if (INLAY_QUSES(INLAY_QUSE_SHIFTED)) \
+        __asm__ volatile(groups(INLAY_MVE_G_FLIPPED) \
+                         : INLAY_MVE_G_OUT \
+                         : INLAY_MVE_G_IN, [flip] "w"(flip) \
+                         : INLAY_MVE_G_LOST); \
+    else \
+        __asm__ volatile(groups(INLAY_MVE_G_SIGNED) \
+                         : INLAY_MVE_G_OUT:INLAY_MVE_G_IN \
+                         : INLAY_MVE_G_LOST)
 
 /* Fours of channels up to the end of y, at least one: of two pixels, or of one and then twice as
  * many at a time. */
@@ -291,17 +324,19 @@ INLAY_INLINE const int8_t *inlay_mve_fours_run(inlay_mve_fours *of, uint8_t *to,
     const uint16x8_t odd = vandq_u16(lane, vdupq_n_u16(1));
     const uint16x8_t second = vmulq_n_u16(odd, two ? (uint16_t)of->ys : 4);
     const uint16x8_t places = vaddq_u16(vshrq_n_u16(lane, 1), second);
-    const int16x8_t zero = vdupq_n_s16((int16_t)of->byte.zero);
+    const int16x8_t flip = vdupq_n_s16((int16_t)of->byte.flip);
+    const int16x8_t zero = vdupq_n_s16((int16_t)inlay_mve_zero(&of->byte));
     const int8_t *w = of->weights;
     const int8_t *x, *y;
     int32_t a0, a1, a2, a3, b0, b1, b2, b3, n;
     of->at = of->first;
-    if (two)
-        __asm__ volatile(INLAY_MVE_GROUPS2:INLAY_MVE_G_OUT:INLAY_MVE_G_IN
-                         : INLAY_MVE_G_LOST);
-    else
-        __asm__ volatile(INLAY_MVE_GROUPS8:INLAY_MVE_G_OUT:INLAY_MVE_G_IN
-                         : INLAY_MVE_G_LOST);
+    (void)flip;
+    __asm__("" : "+r"(of));
+    if (two) {
+        INLAY_MVE_G_RUN(INLAY_MVE_GROUPS2);
+    } else {
+        INLAY_MVE_G_RUN(INLAY_MVE_GROUPS8);
+    }
     return w;
 }
 #endif

@@ -7,6 +7,9 @@ typedef struct inlay_mve_byte {
     float32x4_t least, most;
 #endif
     int32_t zero;
+    /* of bytes that are made with a sign, within all that these can be: what flips them, their zero
+     * point */
+    int32_t flip, above;
 } inlay_mve_byte;
 
 static inline inlay_mve_byte inlay_mve_byte_of(int32_t zero, int32_t lo,
@@ -17,10 +20,11 @@ static inline inlay_mve_byte inlay_mve_byte_of(int32_t zero, int32_t lo,
     byte.least = vdupq_n_f32((float)(lo - zero));
     byte.most = vdupq_n_f32((float)(hi - zero));
 #else
-    (void)lo;
     (void)hi;
 #endif
     byte.zero = zero;
+    byte.flip = lo + 128;
+    byte.above = zero - byte.flip;
     return byte;
 }
 

@@ -31,7 +31,7 @@ FORMS = {
     'm3': [[]],
     'm4': [[]],
     'rv32imac': [[]],
-    'm55': [[], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']],
+    'm55': [[], ['-DINLAY_MVE_CLIPS=0'], ['-mcpu=cortex-m55+nomve.fp'], ['-mcpu=cortex-m55+nomve']],
 }
 OF_THEIR_OWN = ('m4', 'm55')  # cores with instructions for which kernels have forms
 

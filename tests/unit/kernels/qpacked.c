@@ -39,6 +39,14 @@ static bool has_code(const Net *n)
 {
     return !(uses_of(n) & ~INLAY_QPACKED_USE);
 }
+#elif defined INLAY_MVE_CLIPS
+/* No results within other bounds than those of their type. */
+static bool has_code(const Net *n)
+{
+    const inlay_qpacked_params *p = &n->p;
+    return INLAY_MVE_CLIPS || inlay_qout_is_wide(p->out) ||
+           p->hi - p->lo == UINT8_MAX;
+}
 #else
 static bool has_code(const Net *n)
 {

@@ -218,6 +218,11 @@ static inline void set_usual_numbers(Net *n)
     p->wide = 0;
     p->gather = 2 * (int32_t)rnd(9);
     n->late_zero = false;
+    if (rnd(2)) { /* by columns */
+        p->deep = 1;
+        p->width = 4;
+        p->gather = 1 + (int32_t)rnd(INLAY_QDEEP_PIXELS);
+    }
 }
 
 /* Weights packed in sixteens; where windows can be read as they lie, they need not be gathered. */
