@@ -240,7 +240,7 @@ static inline void inlay_qown_begin(inlay_qown *own, int32_t channel)
     if (inlay_qout_scales(result->kind))
         inlay_qscales(result, channel, 1, job->scale);
     fixed->suits =
-        own->room.most && inlay_qfixed_take(fixed, &own->room, &start);
+        own->room.most && inlay_qfixed_one(fixed, &own->room, &start);
 }
 
 /* Results of the row's pixels. */

@@ -181,11 +181,9 @@ enum { INLAY_QFRACTION = 11 };
 static inline int32_t inlay_qfixed_by(float scale, int32_t up)
 {
     const uint32_t bits = inlay_half_bits(scale);
-    const uint32_t digits = (bits & 0x7fffff) | 0x800000;
-    const int32_t exponent = (int32_t)(bits >> 23) - 107 - up;
-    if (exponent < -4 || exponent > 7)
-        return 0;
-    return (int32_t)(exponent < 0 ? digits >> -exponent : digits << exponent);
+    const uint32_t digits = bits << 8 | UINT32_C(0x80000000);
+    const uint32_t down = 115 + (uint32_t)up - (bits >> 23);
+    return down - 1 < 12 ? (int32_t)(digits >> down) : 0;
 }
 
 /* Sums of `taps` products of bytes, of which one has a sign, and of what they begin with: 2^up
@@ -230,20 +228,45 @@ INLAY_APART int inlay_qfixed_mix(inlay_qfixed *fixed, const inlay_qroom *room,
     return 1;
 }
 
-/* The same; mostly all have one `up`. */
+/* Takes the factor of channel i as it mostly is: all have one `up`. 0: it can't. */
+INLAY_INLINE int inlay_qfixed_usual(inlay_qfixed *fixed,
+                                    const inlay_qroom *room,
+                                    const int32_t *start, int32_t i)
+{
+    const uint32_t most = (uint32_t)room->most;
+    const int32_t by = inlay_qfixed_by(fixed->scale[i], room->up);
+    fixed->by[i] = by;
+    return by && (uint32_t)start[i] + most - 1 < 2 * most - 1;
+}
+
+/* The same of one channel. */
+INLAY_INLINE int inlay_qfixed_one(inlay_qfixed *fixed, const inlay_qroom *room,
+                                  const int32_t *start)
+{
+    fixed->mixed = 0;
+    fixed->up[0] = room->up;
+    return inlay_qfixed_usual(fixed, room, start, 0) ||
+           inlay_qfixed_mix(fixed, room, start);
+}
+
+/* Of all. */
 static inline int inlay_qfixed_take(inlay_qfixed *fixed,
                                     const inlay_qroom *room,
                                     const int32_t *start)
 {
-    const int32_t most = room->most;
-    int32_t i;
+    int32_t i = 0;
     fixed->mixed = 0;
     fixed->up[0] = room->up;
-    for (i = 0; i < fixed->n; i++) {
-        fixed->by[i] = inlay_qfixed_by(fixed->scale[i], room->up);
-        if (!fixed->by[i] || start[i] >= most || start[i] <= -most)
+#ifndef __OPTIMIZE_SIZE__
+    if (fixed->n == 4 && inlay_qfixed_usual(fixed, room, start, 0) &&
+        inlay_qfixed_usual(fixed, room, start, 1) &&
+        inlay_qfixed_usual(fixed, room, start, 2) &&
+        inlay_qfixed_usual(fixed, room, start, 3))
+        return 1;
+#endif
+    for (; i < fixed->n; i++)
+        if (!inlay_qfixed_usual(fixed, room, start, i))
             return inlay_qfixed_mix(fixed, room, start);
-    }
     return 1;
 }
 
