@@ -243,25 +243,31 @@ static inline void inlay_qown_begin(inlay_qown *own, int32_t channel)
         own->room.most && inlay_qfixed_one(fixed, &own->room, &start);
 }
 
-/* Results of the row's pixels. */
-static inline void inlay_qown_end(const inlay_qown *own, int32_t channel,
-                                  const int32_t *sum, void *y)
+/* Any results of the row's pixels. */
+INLAY_APART void inlay_qown_any(const inlay_qown *own, int32_t channel,
+                                const int32_t *sum, void *y)
 {
-    const inlay_qdw *job = own->job;
-    const inlay_qresult *result = &job->of.result;
-    const ptrdiff_t ys = job->of.ys;
+    const inlay_qresult *result = &own->job->of.result;
+    const ptrdiff_t ys = own->job->of.ys;
     int32_t i;
-    if (INLAY_QSOFT && own->fixed.suits) {
-        inlay_qfixed_line(result, &own->fixed, sum, own->n, (uint8_t *)y, ys);
-        return;
-    }
-    if (!INLAY_QSOFT && own->bytes) {
-        inlay_qfloat_line(result, job->scale[0], sum, own->n, (uint8_t *)y, ys);
-        return;
-    }
     for (i = 0; i < own->n; i++)
-        inlay_qresults(result, channel, 1, sum + i, job->scale,
+        inlay_qresults(result, channel, 1, sum + i, own->job->scale,
                        inlay_qplace(result, y, i * ys));
+}
+
+/* Those that they mostly are. */
+INLAY_INLINE void inlay_qown_end(const inlay_qown *own, int32_t channel,
+                                 const int32_t *sum, void *y)
+{
+    const inlay_qtile *of = &own->job->of;
+    uint8_t *const bytes = (uint8_t *)y;
+    if (INLAY_QSOFT && own->fixed.suits)
+        inlay_qfixed_line(&of->result, &own->fixed, sum, own->n, bytes, of->ys);
+    else if (!INLAY_QSOFT && own->bytes)
+        inlay_qfloat_line(&of->result, own->job->scale[0], sum, own->n, bytes,
+                          of->ys);
+    else
+        inlay_qown_any(own, channel, sum, y);
 }
 
 /* ---- some columns of some rows ---- */
