@@ -252,8 +252,8 @@ static Step *lower_multiplied(Packing *packing, const Folded *folded)
     return step;
 }
 
-/* Does a row of pixels by two leave one, so that its last three shall go together? Where windows are
- * so small that the scratch for one more is next to nothing. */
+/* Does a row of pixels by two leave one, so that its last three shall go together? Where windows
+ * are so small that the scratch for one more is next to nothing. */
 static bool leaves_three(const Packing *packing)
 {
     enum { MOST = 64 }; /* taps */

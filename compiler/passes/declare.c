@@ -156,8 +156,8 @@ static bool same_but_for_ones(const Shape *declared, const Shape *found)
     return i == declared->rank && k == found->rank;
 }
 
-/* Converters declare [1,1] for what ai.onnx.ml makes, however many targets or classes there are, [1]
- * for scalars, and [] where they know nothing. */
+/* Converters declare [1,1] for what ai.onnx.ml makes, however many targets or classes there are,
+ * [1] for scalars, and [] where they know nothing. */
 static bool is_forgiven(const Tensor *tensor)
 {
     if (tensor->producer && !strcmp(tensor->producer->domain, "ai.onnx.ml"))
