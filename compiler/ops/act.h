@@ -4,7 +4,6 @@
 #define INLAY_OPS_ACT_H
 
 #include "ir/graph.h"
-#include "kernels/act.h"
 
 typedef struct ActRow {
     const char *op;              /* of ONNX */

@@ -6,6 +6,8 @@
 #include "kernels/deconv_f32.h"
 #include "kernels/dwconv_narrow.h"
 #include "kernels/dwmany_f32.h"
+#include "kernels/window_plain.h"
+#include "kernels/winograd_f32.h"
 #include "ops/epilogue.h"
 #include "ops/families.h"
 #include "ops/pack.h"

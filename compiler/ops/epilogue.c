@@ -2,6 +2,7 @@
  * Reads the fused activation and residual of a node. */
 #include "ops/epilogue.h"
 
+#include "kernels/conv_f32.h"
 #include "kernels/window_plain.h"
 #include "ops/act.h"
 #include "ops/nest.h"

@@ -8,11 +8,9 @@
 #ifndef INLAY_OPS_EPILOGUE_H
 #define INLAY_OPS_EPILOGUE_H
 
-#include <math.h>
-
-#include "kernels/act.h"
-#include "kernels/conv_f32.h"
 #include "ops/lower.h"
+
+typedef struct inlay_conv_params inlay_conv_params;
 
 typedef struct Epilogue {
     int act;

@@ -5,8 +5,9 @@
 #ifndef INLAY_OPS_NEST_H
 #define INLAY_OPS_NEST_H
 
-#include "kernels/move.h"
 #include "ops/lower.h"
+
+typedef struct inlay_move_params inlay_move_params;
 
 enum { NEST_LOOPS = 2 * MAX_RANK };
 

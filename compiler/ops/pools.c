@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * MaxPool, AveragePool, LpPool and their global forms. */
 #include "base/size.h"
+#include "kernels/pool.h"
+#include "kernels/window_plain.h"
 #include "ops/families.h"
 #include "ops/qstep.h"
 #include "ops/reduce.h"

@@ -2,6 +2,8 @@
 #include "ops/qlayout.h"
 
 #include "base/size.h"
+#include "kernels/qpacked.h"
+#include "kernels/qtile.h"
 
 Recipe *packing_bytes(Store *store, const Recipe *w, const Recipe *add)
 {

@@ -4,8 +4,9 @@
 #ifndef INLAY_OPS_QLAYOUT_H
 #define INLAY_OPS_QLAYOUT_H
 
-#include "kernels/qpacked.h"
 #include "ops/palette.h"
+
+typedef struct inlay_qpacked_params inlay_qpacked_params;
 
 /* The operands of a product; NULL: it has none. */
 typedef struct ByteOperands {

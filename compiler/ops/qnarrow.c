@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/matmul.h"
+#include "kernels/qpacked.h"
+#include "kernels/qtile.h"
 
 int32_t qnarrow_off(DType type)
 {

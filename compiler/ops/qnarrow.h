@@ -4,6 +4,7 @@
 #define INLAY_OPS_QNARROW_H
 
 #include "ops/qlayout.h"
+#include "kernels/qpacked.h"
 
 /* What is taken off weights of this type so that bytes with a sign hold them. */
 int32_t qnarrow_off(DType type);

@@ -4,6 +4,8 @@
 #include "ops/qweights.h"
 
 #include "base/size.h"
+#include "kernels/qout.h"
+#include "kernels/qpacked.h"
 #include "ops/qnarrow.h"
 
 bool constant_or_none(const Tensor *tensor)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/pool.h"
 #include "kernels/reduce.h"
 #include "kernels/softmax.h"
 #include "ops/families.h"

@@ -3,8 +3,9 @@
 #ifndef INLAY_OPS_REDUCE_H
 #define INLAY_OPS_REDUCE_H
 
-#include "kernels/pool.h"
 #include "ops/lower.h"
+
+typedef struct inlay_globalpool_params inlay_globalpool_params;
 
 /* out = `kernel` ("reduce_sum_f32") of `in` over the axes marked; out's elements are the kept ones
  * in order. */

@@ -6,6 +6,11 @@
 
 #include "base/size.h"
 #include "kernels/deconv_f32.h"
+#include "kernels/pool.h"
+#include "kernels/qdot.h"
+#include "kernels/qpacked.h"
+#include "kernels/qshort_params.h"
+#include "kernels/window_plain.h"
 #include "ops/families.h"
 
 int window_rank(const Node *node)

@@ -3,13 +3,15 @@
 #ifndef INLAY_OPS_WINDOW_H
 #define INLAY_OPS_WINDOW_H
 
-#include "kernels/conv_f32.h"
-#include "kernels/pool.h"
-#include "kernels/qpacked.h"
-#include "kernels/qshort_params.h"
-#include "kernels/qdot.h"
-#include "kernels/window_plain.h"
 #include "ops/lower.h"
+
+/* Parameters of kernels: who fills them in includes the headers of these. */
+typedef struct inlay_conv_params inlay_conv_params;
+typedef struct inlay_qpacked_params inlay_qpacked_params;
+typedef struct inlay_qshort_params inlay_qshort_params;
+typedef struct inlay_qconv_params inlay_qconv_params;
+typedef struct inlay_pool_params inlay_pool_params;
+typedef struct inlay_window_params inlay_window_params;
 
 enum {
     WINDOW_DIMS = 3

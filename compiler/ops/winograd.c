@@ -3,6 +3,8 @@
 
 #include "base/io.h"
 #include "base/size.h"
+#include "kernels/conv_f32.h"
+#include "kernels/winograd_f32.h"
 
 enum {
     TAPS = 9,        /* of a window */

@@ -4,8 +4,10 @@
 #ifndef INLAY_OPS_WINOGRAD_H
 #define INLAY_OPS_WINOGRAD_H
 
-#include "kernels/winograd_f32.h"
 #include "ops/lower.h"
+
+typedef struct inlay_conv_params inlay_conv_params;
+typedef struct inlay_winograd_params inlay_winograd_params;
 
 /* The parameters, with tiles of the size that is estimated to be fastest; tile 0: another kernel
  * is as fast, or this one cannot do it. */

@@ -2,6 +2,7 @@
  * Evaluates chains of elementwise operators at points chosen to tell the known functions apart.
  * Parameters (slopes, bounds) are read off the values, then every point has to agree. */
 #include "passes/curve.h"
+#include "kernels/act.h"
 
 #include <math.h>
 

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "ops/act.h"
+#include "kernels/act.h"
 #include "ops/epilogue.h"
 #include "ops/ops.h"
 #include "passes/passes.h"

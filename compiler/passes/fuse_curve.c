@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "ops/ops.h"
+#include "kernels/act.h"
 #include "passes/curve.h"
 #include "passes/passes.h"
 

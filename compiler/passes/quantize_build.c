@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "kernels/act.h"
 #include "ops/act.h"
 #include "ops/ops.h"
 

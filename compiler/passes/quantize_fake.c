@@ -4,6 +4,7 @@
  * into the operator before it: FakeQuantize. Codes that several read stay: while they wait, they
  * take half the bytes. */
 #include "ops/act.h"
+#include "kernels/act.h"
 #include "ops/ops.h"
 #include "passes/quanta.h"
 
