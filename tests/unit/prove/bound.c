@@ -165,6 +165,19 @@ static void nothing_takes_nothing(void **state)
     world_close(&w);
 }
 
+/* Steps without operands, as some that only go on elsewhere. */
+static void steps_that_touch_nothing(void **state)
+{
+    (void)state;
+    World w;
+    make_chain(&w,
+               &(Chain){ REUSE_NONE, { .kind = ROWS_ALL }, { 5, 3, 1 }, 0 });
+    w.program.plan.arena_align = 16;
+    w.program.step.at[1]->n_operand = 0;
+    assert_int_equal(plan_lower_bound(&w.program), 240);
+    world_close(&w);
+}
+
 /* Results that nobody reads come row by row, as those that are read. */
 static void results_that_nobody_reads(void **state)
 {
@@ -371,6 +384,7 @@ int main(void)
         cmocka_unit_test(inputs_and_results_in_the_arena),
         cmocka_unit_test(last_reader_of_a_half),
         cmocka_unit_test(nothing_takes_nothing),
+        cmocka_unit_test(steps_that_touch_nothing),
         cmocka_unit_test(results_that_nobody_reads),
         cmocka_unit_test(readers_of_two_halves),
         cmocka_unit_test(pieces),

@@ -305,6 +305,9 @@ static void lives_of_inputs(void **state)
     assert_int_equal(life_in(w, result).last, 5);
     result->state = true;
     assert_int_equal(life_in(w, result).last, 4);
+    unread->state = true;
+    assert_int_equal(life_in(w, unread).last, 5);
+    unread->state = false;
     w->program.plan.preserve_input = true;
     assert_int_equal(life_in(w, unread).last, 5);
     world_close(w);

@@ -6,6 +6,7 @@
 #include "prove/reach.h"
 
 static bool wrong;
+static bool left_out; /* the second step has no input */
 static int64_t rows;
 
 /* All of the result's 48 bytes; of each of the input's rows, of 12, the first 4. */
@@ -22,7 +23,7 @@ static void reaches(Bounds *bounds)
 
 static const KernelRow kernel = {
     .name = "reaches",
-    .operands = "..",
+    .operands = "..?",
     .bounds = reaches,
 };
 
@@ -55,6 +56,8 @@ static void expect(int64_t y, int64_t x, const char *want)
         step[i].operand.at = operand[i];
         step[i].operand.n = 2;
     }
+    if (left_out)
+        w.program.step.at[1]->operand[1].tensor = NULL;
     Stated stated = { .program = &w.program };
     stated.claim.step.at = step;
     stated.claim.step.n = 2;
@@ -82,6 +85,15 @@ static void as_it_is_stated(void **state)
     expect(-1, 28, "operand 0: how far it reaches is not stated");
 }
 
+static void what_is_left_out_reaches_nothing(void **state)
+{
+    (void)state;
+    rows = 3;
+    left_out = true;
+    expect(48, -1, NULL);
+    left_out = false;
+}
+
 static void kernels_that_cannot(void **state)
 {
     (void)state;
@@ -94,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_it_is_stated),
+        cmocka_unit_test(what_is_left_out_reaches_nothing),
         cmocka_unit_test(kernels_that_cannot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

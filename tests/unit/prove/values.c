@@ -128,6 +128,38 @@ static void rows_have_no_place(void **state)
     }
 }
 
+/* Both with the caller, or in the arena. */
+static void who_has_them(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        Values values;
+        open_values(&values);
+        values.x->storage = i & 1 ? STORE_ARENA : STORE_INPUT;
+        values.offset[0] = i & 2 ? 0 : WITH_CALLER;
+        expect(&values, i == 1   ? "input 0 lies in the arena"
+                        : i == 2 ? "input 0 lies in the caller's buffer"
+                                 : NULL);
+    }
+}
+
+static void match_none(void *context)
+{
+    const Loc loc = { .file = "m.json", .byte = -1, .node = -1 };
+    Values *values = context;
+    claim_match_values(&values->w.program, &values->claim, values->placed, loc);
+}
+
+static void as_many_as_there_are(void **state)
+{
+    (void)state;
+    Diag diag = { .quiet = true };
+    Values values;
+    open_values(&values);
+    assert_int_equal(protect(&diag, match_none, &values), STATUS_CONFIG);
+    world_close(&values.w);
+}
+
 /* The result is the next run's input, and lies with that. */
 static void states_lie_with_their_inputs(void **state)
 {
@@ -151,6 +183,8 @@ int main(void)
         cmocka_unit_test(results_lie_in_one_place),
         cmocka_unit_test(untouched_ones_take_their_place),
         cmocka_unit_test(rows_have_no_place),
+        cmocka_unit_test(who_has_them),
+        cmocka_unit_test(as_many_as_there_are),
         cmocka_unit_test(states_lie_with_their_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
