@@ -37,7 +37,7 @@ static RowRule table_of(const Reader *rule, size_t *entries)
     if (numbers % 2)
         malformed(rule, "table", want);
     *entries = numbers / 2;
-    Rows *table = NEW_ARRAY(rule->arena, Rows, *entries + 1);
+    Rows *table = NEW_ARRAY(rule->arena, Rows, *entries);
     for (size_t i = 0; i < *entries; i++) {
         table[i].lo = entry(rule, "table", 2 * i, INT32_MAX, want);
         table[i].hi = entry(rule, "table", 2 * i + 1, INT32_MAX, want);
@@ -139,7 +139,7 @@ static const RowSlots *slots_of(const Reader *reader)
         return NULL;
     const Reader slots = object(reader, "slots");
     const size_t rows = length(&slots, "rows");
-    uint16_t *slot = NEW_ARRAY(reader->arena, uint16_t, rows + 1);
+    uint16_t *slot = NEW_ARRAY(reader->arena, uint16_t, rows);
     for (size_t i = 0; i < rows; i++)
         slot[i] = (uint16_t)entry(&slots, "rows", i, UINT16_MAX, want);
     const RowSlots found = {
@@ -269,7 +269,7 @@ static Segment segment_of(const Reader *reader)
     if (n != (size_t)(segment.prologue + segment.period + segment.epilogue))
         malformed(reader, "list",
                   "list of prologue + period + epilogue entries");
-    uint8_t *step = NEW_ARRAY(reader->arena, uint8_t, n + 1);
+    uint8_t *step = NEW_ARRAY(reader->arena, uint8_t, n);
     for (size_t i = 0; i < n; i++)
         step[i] = (uint8_t)entry(reader, "list", i, UINT8_MAX,
                                  "list of numbers from 0 to 255");

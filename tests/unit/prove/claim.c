@@ -104,6 +104,7 @@ static void memory_arrives(const Claim *claim)
     assert_int_equal(first->slot, -1);
     assert_true(first->scratch);
     assert_int_equal(first->slots->rows, 2);
+    assert_int_equal(first->slots->slot[0], 1);
     assert_int_equal(first->slots->slot[1], 2);
     assert_int_equal(first->slots->unit, 23);
     assert_int_equal(first->slots->pool, 18);

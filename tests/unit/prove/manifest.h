@@ -37,7 +37,7 @@ static const char whole[] =
     " 'regions': [{'size': 64}, {'size': 32}],"
     " 'tensors': ["
     "  {'storage': 'arena', 'offset': 16, 'bytes': 17, 'extent': 18,"
-    "   'region': 1, 'scratch': true, 'slots': {'rows': [0, 2], 'unit': 23}},"
+    "   'region': 1, 'scratch': true, 'slots': {'rows': [1, 2], 'unit': 23}},"
     "  {'storage': 'input', 'slot': 3, 'offset': 0, 'bytes': 1,"
     "   'extent': 2}],"
     " 'steps': [{'kernel': 'k', 'units': 7, 'backward': true, 'piece': 2,"
