@@ -495,7 +495,7 @@ static void rows_of_another_length(void **state)
     assert_string_equal(half_rows(1, 1), before);
 }
 
-/* Bytes of a view are its owner's, but a state of the next run is another value in the same ones. */
+/* Bytes of a view are its owner's; a state of the next run is another value in the same ones. */
 static void owners_and_versions(void **state)
 {
     (void)state;

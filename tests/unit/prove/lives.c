@@ -122,25 +122,28 @@ static void pools_under_results(void **state)
     (void)state;
     static const uint8_t list[] = { 0, 1, 0, 1, 0, 1, 0, 1 };
     static const struct {
-        int64_t x, p;
+        int64_t x, m, p;
         int x_region, p_region;
         int64_t bound;
     } each[] = {
-        { 0, 24, 0, 0, 48 },
-        { 47, 24, 0, 0, 48 },
-        { 48, 24, 0, 0, 48 + 48 },
-        { 0, 24, 1, 0, 48 + 48 },
-        { 0, 24, 0, 1, 48 + 24 },
-        { 0, 48, 0, 0, 48 + 24 },
-        { 48, 40, 0, 0, 48 + 48 + 16 },
-        { 100, 48, 0, 0, 48 + 24 },
-        { 100, 0, 0, 0, 48 + 48 },
+        { 0, 0, 24, 0, 0, 48 },
+        { 47, 0, 24, 0, 0, 48 },
+        { 48, 0, 24, 0, 0, 48 + 48 },
+        { 0, 0, 24, 1, 0, 48 + 48 },
+        { 0, 0, 24, 0, 1, 48 + 24 },
+        { 0, 0, 48, 0, 0, 48 + 24 },
+        { 48, 0, 40, 0, 0, 48 + 48 + 16 },
+        { 0, 48, 72, 0, 0, 48 + 48 },
+        { 1, 48, 72, 0, 0, 48 },
+        { 100, 0, 48, 0, 0, 48 + 24 },
+        { 100, 0, 0, 0, 0, 48 + 48 },
     };
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
         Pooled pooled;
         open_pooled(&pooled);
         put(pooled.x, each[i].x, each[i].x_region);
         put(pooled.p, each[i].p, each[i].p_region);
+        put(pooled.m, each[i].m, 0);
         add_sum(&pooled.w, pooled.m);
         finish(&pooled.w);
         assert_int_equal(stream_bound(&pooled.w, 1, list, 8, 4),
@@ -272,7 +275,7 @@ static void kept_by_loops(void **state)
 static void sums_in_loops(void **state)
 {
     (void)state;
-    static const int32_t ends[] = { -1, 3, -1, -1, -1 };
+    static const int32_t ends[] = { -1, -1, 3, -1, -1 };
     Looped looped;
     open_looped(&looped, ends, 1, 0);
     Operand *sum = looped.w.program.step.at[2]->operand;
