@@ -117,10 +117,10 @@ static Calls list_calls(const Bound *b, const Slot *slot, bool reverse)
     const int32_t steps = slot->end - slot->first;
     Calls calls = {
         .n = n,
-        .step = NEW_ARRAY(b->arena, int32_t, n + 1),
-        .unit = NEW_ARRAY(b->arena, int32_t, n + 1),
+        .step = NEW_ARRAY(b->arena, int32_t, n),
+        .unit = NEW_ARRAY(b->arena, int32_t, n),
     };
-    int32_t *made = NEW_ARRAY(b->arena, int32_t, steps + 1);
+    int32_t *made = NEW_ARRAY(b->arena, int32_t, steps);
     for (int32_t i = 0; i < n; i++) {
         const int32_t k = slot->stream ? segment_entry(slot->stream, i) : 0;
         const int32_t number = slot->first + k;
@@ -456,7 +456,7 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
     int64_t most = 0;
     int64_t alive = 0;
     in.delta = NEW_ARRAY(b->arena, int64_t, 2 * calls.n + 3);
-    in.call = NEW_ARRAY(b->arena, int32_t, most_rows(b, s) + 1);
+    in.call = NEW_ARRAY(b->arena, int32_t, most_rows(b, s));
     if (calls.n) {
         add_lives(&in, &calls, slot);
         save_pixels(&in, &calls, slot, reverse);
@@ -474,7 +474,7 @@ static int64_t most_alive(const Bound *b, int32_t slot, bool reverse)
 static bool can_turn(const Bound *b, const Slot *slot)
 {
     const Step *step = step_at(b, slot->first);
-    for (int k = 0; !slot->stream && k < step->n_operand; k++)
+    for (int k = step->n_out; !slot->stream && k < step->n_operand; k++)
         if (reuse_reverses(step->operand[k].reuse))
             return true;
     return false;
@@ -489,7 +489,7 @@ int64_t plan_lower_bound(const Program *program)
     const int32_t slots = (int32_t)lives.slot.n;
     int64_t bound = 0;
     count_through(&b);
-    b.added = NEW_ARRAY(scratch, int32_t, lives.ids + 1);
+    b.added = NEW_ARRAY(scratch, int32_t, lives.ids);
     for (int32_t s = 0; s < slots; s++) {
         int64_t alive = most_alive(&b, s, false);
         if (can_turn(&b, lives.slot.at + s))

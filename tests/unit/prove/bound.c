@@ -214,6 +214,25 @@ static void readers_of_two_halves(void **state)
     world_close(&w);
 }
 
+/* Of three operands on one image the last reads the most, all of it in each unit: it stands for
+ * them. */
+static void the_widest_reader_stands_for_all(void **state)
+{
+    (void)state;
+    World w;
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 8, 3, 1), *y = add_image(&w, 4, 3, 1);
+    const In half = { x, { .kind = ROWS_SAME }, REUSE_ROWS };
+    const In in[] = { half, half, { x, { .kind = ROWS_ALL }, REUSE_ROWS } };
+    Operand *operand = add_step(&w, &kernel_op, y, 3, in, 0)->operand;
+    operand[1].rows = operand[2].rows = 4;
+    operand[3].rows = 6;
+    x->storage = STORE_ARENA;
+    w.program.plan.arena_align = 4;
+    assert_int_equal(plan_lower_bound(&w.program), 72 + 48);
+    world_close(&w);
+}
+
 /* The first step makes some channels of two of four rows of 24 bytes, beside scratch of 200. */
 static int64_t piece_bound(int64_t part, int32_t units, bool sums, bool reads)
 {
@@ -297,9 +316,32 @@ static int64_t pixels_bound(Reuse reuse, bool twice, Reuse second)
     return bound;
 }
 
+/* The same, with an operand in front of it that does not die. */
+static int64_t pixels_behind(void)
+{
+    World w;
+    const RowRule same = { .kind = ROWS_SAME };
+    world_open(&w, 1);
+    Tensor *x = add_input(&w, 4, 3, 1), *a = add_image(&w, 4, 3, 5);
+    Tensor *y = add_image(&w, 4, 3, 5);
+    const In in[] = { { x, same, REUSE_ROWS }, { a, same, REUSE_ROWS } };
+    add_step(&w, &kernel_op, a, 1, &(In){ x, same, REUSE_NONE }, 0);
+    Step *step = add_step(&w, &kernel_pixels, y, 2, in, 0);
+    step->operand[2].pixels =
+        (PixelRule){ .stride = 1, .extent = 1, .tile = 1 };
+    add_step(&w, &kernel_op, add_image(&w, 4, 3, 1), 1,
+             &(In){ y, same, REUSE_NONE }, 0);
+    finish(&w);
+    w.program.plan.arena_align = 4;
+    const int64_t bound = plan_lower_bound(&w.program);
+    world_close(&w);
+    return bound;
+}
+
 static void pixels_that_others_read(void **state)
 {
     (void)state;
+    assert_int_equal(pixels_behind(), 240 + 20);
     assert_int_equal(pixels_bound(REUSE_ROWS, false, REUSE_NONE), 240 + 20);
     assert_int_equal(pixels_bound(REUSE_ROWS, true, REUSE_ROWS), 240 + 60);
     assert_int_equal(pixels_bound(REUSE_NONE, false, REUSE_NONE), 240 + 240);
@@ -387,6 +429,7 @@ int main(void)
         cmocka_unit_test(steps_that_touch_nothing),
         cmocka_unit_test(results_that_nobody_reads),
         cmocka_unit_test(readers_of_two_halves),
+        cmocka_unit_test(the_widest_reader_stands_for_all),
         cmocka_unit_test(pieces),
         cmocka_unit_test(readers_of_no_row),
         cmocka_unit_test(pixels_that_others_read),

@@ -35,6 +35,7 @@ static void open_parts(Parts *parts)
     add_part(parts, parts->y, 1, 1);
     add_part(parts, parts->whole, 0, 0);
     add_part(parts, parts->given, 1, 3);
+    add_part(parts, parts->given, 0, 1);
     parts->check = (Check){ .arena = &w->arena, .program = &w->program };
     make_output(w, parts->given);
     program_link(&w->program);
@@ -99,10 +100,12 @@ static void what_no_part_names(void **state)
     (void)state;
     Parts parts;
     open_parts(&parts);
-    Lanes *given = parts.check.lanes + parts.given->id;
-    lane_add(given, 0, 4, PIXEL);
-    assert_true(lane_has(given, 0, 4, PIXEL));
-    assert_false(lane_has(given, 0, 0, PIXEL));
+    Lanes *y = parts.check.lanes + parts.y->id;
+    lane_add(y, 0, 4, 12);
+    assert_true(lane_has(y, 0, 4, 12));
+    assert_false(lane_has(y, 0, 0, 12));
+    assert_false(lane_has(y, 0, 0, 1));
+    assert_false(lane_has(y, 0, 4, PIXEL));
     world_close(&parts.w);
 }
 
