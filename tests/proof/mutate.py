@@ -105,7 +105,7 @@ def mutants(source):
         ):
             new = [] if token in '<>' and LEAST.search(lines[line]) else SWAPS[token]
         elif (
-            re.fullmatch(r'\d+', token)
+            re.fullmatch(r'0|[1-9]\d*', token)
             and last not in ('[', 'case')
             and int(token) < 1000
             and not SAME.search(lines[line])

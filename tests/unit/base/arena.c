@@ -170,6 +170,31 @@ static void the_budget_holds(void **state)
     arena_free(&other);
 }
 
+/* What lies spare is given back before a demand is refused, and else kept for the next; one more
+ * than twice as large as a demand is not taken for it. */
+static void spare_blocks_and_the_budget(void **state)
+{
+    (void)state;
+    Arena a = { .budget = 4 * MIB };
+    Diag diag = { .quiet = true };
+    Ask large = { &a, 3 * MIB + 512 * KIB, NULL };
+    arena_drop(&a, arena_alloc(&a, MIB), MIB);
+    assert_true(a.spared >= MIB);
+    arena_drop(&a, arena_alloc(&a, 3 * MIB), 3 * MIB);
+    assert_true(a.spared >= MIB); /* there was room for both */
+    assert_int_equal(protect(&diag, ask, &large), 0);
+    assert_int_equal(a.spared, 0);
+    arena_free(&a);
+    a = (Arena){ 0 };
+    arena_drop(&a, arena_alloc(&a, 250 * KIB), 250 * KIB);
+    const uint64_t total = a.total;
+    (void)arena_alloc(&a, 100 * KIB);
+    assert_true(a.total > total);
+    (void)arena_alloc(&a, 130 * KIB);
+    assert_true(a.total < total + 130 * KIB);
+    arena_free(&a);
+}
+
 /* The map holds what was put last, however large it grows. */
 static void names_are_found(void **state)
 {
@@ -363,6 +388,7 @@ int main(void)
         cmocka_unit_test(release_returns_to_the_mark),
         cmocka_unit_test(dropped_memory_is_used_again),
         cmocka_unit_test(the_budget_holds),
+        cmocka_unit_test(spare_blocks_and_the_budget),
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(lists_grow),
     };

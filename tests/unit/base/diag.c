@@ -150,6 +150,36 @@ static void frames_nest(void **state)
     assert_string_equal(inner.why, "what 7");
 }
 
+static void where(void *context)
+{
+    const char **file = context;
+    *file = diag_place().file;
+}
+
+static void work_inside(void *context)
+{
+    Loc loc = LOC_NONE;
+    Diag own = { .quiet = true };
+    const char *file;
+    loc.file = "outer";
+    diag_work(loc);
+    assert_int_equal(protect(&own, where, &file), 0);
+    assert_string_equal(file, "outer");
+    own.at.file = "inner";
+    assert_int_equal(protect(&own, where, &file), 0);
+    assert_string_equal(file, "inner");
+    *(bool *)context = true;
+}
+
+/* A frame inside another works at what that works at, or at a place of its own. */
+static void places_nest(void **state)
+{
+    (void)state;
+    bool done = false;
+    free(run(work_inside, &done, false).text);
+    assert_true(done);
+}
+
 /* An attempt prints nothing, and keeps its first error with the operator where it lies. */
 static void attempts_keep_why(void **state)
 {
@@ -313,6 +343,7 @@ int main(void)
         cmocka_unit_test(unprintable_bytes_are_escaped),
         cmocka_unit_test(errors_are_collected),
         cmocka_unit_test(frames_nest),
+        cmocka_unit_test(places_nest),
         cmocka_unit_test(attempts_keep_why),
         cmocka_unit_test(memory_and_first_status),
         cmocka_unit_test(without_a_frame),

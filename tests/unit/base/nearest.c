@@ -61,6 +61,8 @@ static void a_beginning_is_enough(void **state)
     expect("wit", "without");
     expect("eff", "effort");
     expect("ma", NULL);
+    static const char *const two[] = { "relu6-signed", "rem", NULL };
+    assert_ptr_equal(nearest("rel", two), two[0]);
 }
 
 /* The first of equals; what is longer than any name has none. */
