@@ -495,34 +495,9 @@ static void rows_of_another_length(void **state)
     assert_string_equal(half_rows(1, 1), before);
 }
 
-/* Bytes of a view are its owner's; a state of the next run is another value in the same ones. */
-static void owners_and_versions(void **state)
-{
-    (void)state;
-    World w;
-    world_open(&w, 1);
-    Tensor *owner = add_image(&w, 4, 3, 1), *middle = add_image(&w, 4, 3, 1);
-    Tensor *view = add_image(&w, 2, 3, 1);
-    middle->view_of = owner;
-    middle->view_offset = 8;
-    view->view_of = middle;
-    view->view_offset = 4;
-    const Operand operand = { .tensor = view, .offset = 1 };
-    for (int is_state = 0; is_state < 2; is_state++) {
-        int64_t at;
-        middle->state = is_state;
-        assert_ptr_equal(owner_of(&operand, &at), owner);
-        assert_int_equal(at, 13);
-        assert_ptr_equal(version_of(&operand, &at), is_state ? middle : owner);
-        assert_int_equal(at, is_state ? 5 : 13);
-    }
-    world_close(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(owners_and_versions),
         cmocka_unit_test(every_row_is_compared),
         cmocka_unit_test(many_rows),
         cmocka_unit_test(units_that_read_all_rows),
