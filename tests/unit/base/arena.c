@@ -117,6 +117,22 @@ static void release_returns_to_the_mark(void **state)
     assert_int_equal(a.in_use, 0);
 }
 
+/* The block that was the newest at the mark stays, too. */
+static void release_keeps_the_newest_block(void **state)
+{
+    (void)state;
+    Arena a = { 0 };
+    const char *p = arena_text(&a, "abc", 3);
+    const ArenaMark mark = arena_mark(&a);
+    (void)arena_alloc(&a, 100);
+    arena_release(&a, mark);
+    assert_string_equal(p, "abc");
+    assert_int_equal(a.spared, 0);
+    const char *next = arena_alloc(&a, 16);
+    assert_true(next > p && next < p + 32);
+    arena_free(&a);
+}
+
 static void dropped_memory_is_used_again(void **state)
 {
     (void)state;
@@ -386,6 +402,7 @@ int main(void)
         cmocka_unit_test(growth_keeps_bytes),
         cmocka_unit_test(the_last_grows_in_place),
         cmocka_unit_test(release_returns_to_the_mark),
+        cmocka_unit_test(release_keeps_the_newest_block),
         cmocka_unit_test(dropped_memory_is_used_again),
         cmocka_unit_test(the_budget_holds),
         cmocka_unit_test(spare_blocks_and_the_budget),

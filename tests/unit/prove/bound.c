@@ -193,6 +193,26 @@ static void results_that_nobody_reads(void **state)
     world_close(&w);
 }
 
+/* Each unit reads a row and the one before it: from the last row on the first unit is done with one,
+ * from the first on only the second. */
+static void steps_that_turn(void **state)
+{
+    (void)state;
+    static const int64_t known[][2] = { { REUSE_ROWS, 48 + 12 },
+                                        { REUSE_NONE, 48 + 48 } };
+    for (int i = 0; i < 2; i++) {
+        World w;
+        world_open(&w, 1);
+        Tensor *x = add_input(&w, 4, 3, 1), *y = add_image(&w, 4, 3, 1);
+        x->storage = STORE_ARENA;
+        add_step(&w, &kernel_op, y, 1,
+                 &(In){ x, window(1, 1, 2), (Reuse)known[i][0] }, 0);
+        w.program.plan.arena_align = 4;
+        assert_int_equal(plan_lower_bound(&w.program), known[i][1]);
+        world_close(&w);
+    }
+}
+
 /* Two operands on one image, of which the first half stands for both: its rows go one by one,
  * though each unit reads all of the other half. */
 static void readers_of_two_halves(void **state)
@@ -428,6 +448,7 @@ int main(void)
         cmocka_unit_test(nothing_takes_nothing),
         cmocka_unit_test(steps_that_touch_nothing),
         cmocka_unit_test(results_that_nobody_reads),
+        cmocka_unit_test(steps_that_turn),
         cmocka_unit_test(readers_of_two_halves),
         cmocka_unit_test(the_widest_reader_stands_for_all),
         cmocka_unit_test(pieces),

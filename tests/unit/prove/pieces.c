@@ -41,7 +41,25 @@ static void rows_of_a_ring(void **state)
         if (near.lo != each[i].near.lo || near.hi != each[i].near.hi)
             fail_msg("rows %d: %d to %d", (int)i, near.lo, near.hi);
     }
+    const Piece last = { .begin = 36, .end = 48 };
+    const Range near = rows_near(ring, (Range){ 5, 8 }, &last);
+    assert_int_equal(near.lo, 6);
+    assert_int_equal(near.hi, 8);
     world_close(&w);
+}
+
+/* An objection names the byte of the region in which it lies. */
+static void bytes_of_objections(void **state)
+{
+    (void)state;
+    const int64_t second_region = (int64_t)1 << 44;
+    const Piece piece = { .begin = second_region + 20, .own_row = 3 };
+    const Operand operand = { .rows = 4 };
+    Check check = { .first = 0 };
+    assert_false(object_at(&check, &operand, &piece, "why"));
+    assert_int_equal(check.found.byte, 20);
+    assert_int_equal(check.found.row, 3);
+    assert_ptr_equal(check.found.operand, &operand);
 }
 
 /* The last row of an operand ends with its tensor. */
@@ -93,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_and_versions),
         cmocka_unit_test(rows_of_a_ring),
+        cmocka_unit_test(bytes_of_objections),
         cmocka_unit_test(rows_end_with_their_tensor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
