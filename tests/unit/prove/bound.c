@@ -193,8 +193,8 @@ static void results_that_nobody_reads(void **state)
     world_close(&w);
 }
 
-/* Each unit reads a row and the one before it: from the last row on the first unit is done with one,
- * from the first on only the second. */
+/* Each unit reads a row and the one before it: from the last row on the first unit is done with
+ * one, from the first on only the second. */
 static void steps_that_turn(void **state)
 {
     (void)state;
