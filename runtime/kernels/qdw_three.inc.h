@@ -331,9 +331,19 @@ INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
 #define INLAY_Q3_FLOAT1 "vcvt.f32.s32 s1, s1\nvmul.f32 s1, s1, s2\n"
 #define INLAY_Q3_ROUND1 INLAY_Q3_FLOAT1 "vcvtr.s32.f32 s1, s1\n"
 #define INLAY_Q3_ROUNDS "vmov s0, s1, r2, r3\n" INLAY_Q3_ROUND INLAY_Q3_ROUND1
+#ifdef __clang__ /* keeps the register that would be left for the zero point */
+#define INLAY_Q3_TAKE "vmov r2, r3, s0, s1\nvmov r4, s5\n"
+#define INLAY_Q3_ADD(sum) "qadd " sum ", " sum ", r4\n"
+#define INLAY_Q3_ZERO "t"(zero)
+#define INLAY_Q3_PLACE_OF_ZERO __asm__("s5")
+#else
 #define INLAY_Q3_TAKE "vmov r2, r3, s0, s1\n"
-#define INLAY_Q3_NEAREST "qadd r2, r2, %[zero]\nssat r2, #8, r2\n"
-#define INLAY_Q3_NEAREST1 "qadd r3, r3, %[zero]\nssat r3, #8, r3\n"
+#define INLAY_Q3_ADD(sum) "qadd " sum ", " sum ", %[zero]\n"
+#define INLAY_Q3_ZERO [zero] "r"(zero)
+#define INLAY_Q3_PLACE_OF_ZERO
+#endif
+#define INLAY_Q3_NEAREST INLAY_Q3_ADD("r2") "ssat r2, #8, r2\n"
+#define INLAY_Q3_NEAREST1 INLAY_Q3_ADD("r3") "ssat r3, #8, r3\n"
 #define INLAY_Q3_FLIPPED(sum) "eor " sum ", " sum ", r5\n"
 #define INLAY_Q3_FLIPPED_TAKE INLAY_Q3_TAKE "vmov r5, s6\n"
 #define INLAY_Q3_SIGNED_TAKE INLAY_Q3_TAKE
@@ -367,10 +377,10 @@ INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
 #define INLAY_Q3_WALK(pair) INLAY_Q3_ENTER pair INLAY_Q3_AGAIN
 #define INLAY_Q3_IF "vmov r4, s13\ncmp r4, #0\nbeq 4f\nvmov r2, s3\n"
 #define INLAY_Q3_SUM INLAY_Q3_IF INLAY_Q3_ONE "vmov s0, r2\n"
-#define INLAY_Q3_TAIL(flip) INLAY_Q3_SUM INLAY_Q3_ROUND flip##_TAKE
+#define INLAY_Q3_TAILED(flip) INLAY_Q3_SUM INLAY_Q3_ROUND flip##_TAKE
+#define INLAY_Q3_TAIL(flip) INLAY_Q3_TAILED(flip) INLAY_Q3_BYTE(flip)
 #define INLAY_Q3_PUT_LAST "strb r2, [%[y]]\n4:\n"
-#define INLAY_Q3_REST(flip) \
-    INLAY_Q3_TAIL(flip) INLAY_Q3_BYTE(flip) INLAY_Q3_PUT_LAST
+#define INLAY_Q3_REST(flip) INLAY_Q3_TAIL(flip) INLAY_Q3_PUT_LAST
 #define INLAY_Q3_PAIRS_OF(pair) INLAY_Q3_BEGIN INLAY_Q3_WALK(pair)
 #define INLAY_Q3_PIXELS(pair, rest) INLAY_Q3_PAIRS_OF(pair) rest INLAY_Q3_NEXT_X
 #define INLAY_Q3_BY(pair, rest) INLAY_Q3_PIXELS(pair, rest) INLAY_Q3_UNTIL
@@ -378,8 +388,8 @@ INLAY_APART void inlay_qthree_channels(const inlay_qthree *three,
 #define INLAY_Q3_CORE "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r11"
 #define INLAY_Q3_SINGLES "r12", "lr", "s0", "s1", "s2", "s3", "s4", "s8"
 #define INLAY_Q3_WALKED [x] "+r"(x), [y] "+r"(y), "+t"(record)
-#define INLAY_Q3_BYTES_OF \
-    [zero] "r"(zero), "t"(flip), "t"(ys), "t"(bytes), "t"(odd)
+#define INLAY_Q3_NUMBERS_OF "t"(flip), "t"(ys), "t"(bytes), "t"(odd)
+#define INLAY_Q3_BYTES_OF INLAY_Q3_ZERO, INLAY_Q3_NUMBERS_OF
 #define INLAY_Q3_PLACES "t"(first), "t"(last), "t"(x_first), "t"(y_first)
 #define INLAY_Q3_SET INLAY_Q3_BYTES_OF, INLAY_Q3_PLACES
 #define INLAY_Q3_LOST INLAY_Q3_CORE, INLAY_Q3_SINGLES, "cc", "memory"
@@ -396,7 +406,7 @@ INLAY_INLINE void inlay_qthree_four(const inlay_qthree *three, int32_t from,
 {
     const inlay_qthree_result *r = &three->result;
     const uint32_t *x = (const uint32_t *)(const void *)three->planes->x;
-    const int32_t zero = r->zero;
+    register int32_t zero INLAY_Q3_PLACE_OF_ZERO = r->zero;
     register int32_t flip __asm__("s6") = r->flip;
     register ptrdiff_t ys __asm__("s7") = r->ys;
     register int32_t first __asm__("s9") = 4 * from;
