@@ -450,16 +450,17 @@ static inline void inlay_qwiden_whole(const inlay_qpairs *job,
 
 /* ---- three pixels ---- */
 
-/* Are the last three of so many pixels made together? */
-static inline int inlay_qpairs_leave_three(const inlay_qpairs *job,
-                                           int32_t pixels)
+/* How many of the last row's pixels, which come after `more`, are made together at the end: three,
+ * or none. */
+static inline int32_t inlay_qpairs_apart(const inlay_qpairs *job, int32_t more)
 {
     const inlay_qpacked_params *p = job->params;
     const inlay_qtile *t = &job->tile;
-    if (!INLAY_QTRIPLES || pixels % 2 == 0 || p->ow < INLAY_QTRIPLE)
+    if (!INLAY_QTRIPLES || (p->ow + more) % 2 == 0 || p->ow < INLAY_QTRIPLE)
         return 0;
-    return p->wide == INLAY_QTRIPLE && p->groups == 1 && t->channels % 4 == 0 &&
-           inlay_qpairs_simple(t, inlay_qhas_zeros(t));
+    if (p->wide != INLAY_QTRIPLE || p->groups > 1 || t->channels % 4)
+        return 0;
+    return inlay_qpairs_simple(t, inlay_qhas_zeros(t)) ? INLAY_QTRIPLE : 0;
 }
 
 /* The windows of three pixels of one row; whole: nothing of them is clipped. */
@@ -616,15 +617,14 @@ static inline void inlay_qpairs_rows(void *const *base, const inlay_step *step,
     job.params = (const inlay_qpacked_params *)step->params;
     job.tile = *tile;
     for (done = 0; done < r1 - r0; done++) {
-        const int last = done == r1 - r0 - 1;
-        const int three =
-            last && inlay_qpairs_leave_three(&job, job.params->ow + n);
+        const int last = done + 1 == r1 - r0;
+        const int32_t apart = last ? inlay_qpairs_apart(&job, n) : 0;
         inlay_qrow *now = row + done % 2;
         *now = inlay_qpacked_window(base, step,
                                     inlay_next_row(step, r0, r1, done));
         inlay_qpacked_lie(base, step, now, &job.tile);
-        n = inlay_qpairs_row(&job, now, spot, n, three ? INLAY_QTRIPLE : 0);
-        if (three)
+        n = inlay_qpairs_row(&job, now, spot, n, apart);
+        if (apart)
             inlay_qtriple_last(&job, now);
         if (n && ((groups && job.params->groups > 1) || last)) {
             inlay_qpairs_spots(&job, spot, 0);

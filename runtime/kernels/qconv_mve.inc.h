@@ -265,7 +265,7 @@ INLAY_APART void inlay_mve_simple_two(inlay_mve_fours *of, uint8_t *to,
 {
     for (; pairs > 0; pairs--, to += y) {
         of->end = to + of->channels;
-        inlay_mve_fours_run(of, to, 1);
+        inlay_mve_fours_two(of, to);
         of->from.at.x += x;
         of->from.at.next += x;
     }
@@ -280,7 +280,7 @@ INLAY_APART void inlay_mve_simple_one(inlay_mve_fours *of, uint8_t *to)
     of->at = of->first;
     of->end = to + eights;
     if (eights)
-        w = inlay_mve_fours_run(of, to, 0);
+        w = inlay_mve_fours_one(of, to);
     if (eights == of->channels)
         return;
     inlay_mve_one(w, &of->from, &sum);

@@ -46,6 +46,17 @@ typedef struct inlay_mve_made {
     inlay_mve_pair pair;
 } inlay_mve_made;
 
+/* Bounds of results, or what flips them. */
+static inline void inlay_mve_made_bounds(inlay_mve_made *made)
+{
+    if (INLAY_MVE_CLIPS) {
+        vst1q_f32(made->pair.low.least, made->byte.least);
+        vst1q_f32(made->pair.most, made->byte.most);
+    } else if (INLAY_QUSES(INLAY_QUSE_SHIFTED)) {
+        vst1q_s16(made->pair.low.flip, vdupq_n_s16((int16_t)made->byte.flip));
+    }
+}
+
 /* Pixels in pairs, and what is rounded. */
 static inline void inlay_mve_made_begin(inlay_mve_made *made,
                                         const inlay_qtile *tile, int32_t pixels)
@@ -64,12 +75,7 @@ static inline void inlay_mve_made_begin(inlay_mve_made *made,
         made->scale = tile->result.scale;
     else
         vst1q_f32(made->pair.scale, vdupq_n_f32(*tile->result.scale));
-    if (INLAY_MVE_CLIPS) {
-        vst1q_f32(made->pair.low.least, made->byte.least);
-        vst1q_f32(made->pair.most, made->byte.most);
-    } else if (INLAY_QUSES(INLAY_QUSE_SHIFTED)) {
-        vst1q_s16(made->pair.low.flip, vdupq_n_s16((int16_t)made->byte.flip));
-    }
+    inlay_mve_made_bounds(made);
     vst1q_u16(made->pair.to, vaddq_u16(vshrq_n_u16(lane, 1), second));
     made->pair.pairs = tile->ys < 65000 ? pixels / 2 : 0;
     made->pair.singles = pixels - 2 * made->pair.pairs;
@@ -135,8 +141,9 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_4_DOTS INLAY_MVE_4_DOTS2 INLAY_MVE_4_DOTS3
 #define INLAY_MVE_4_PAIR(how) INLAY_MVE_4_DOTS INLAY_MVE_4_ENDS(how)
 #define INLAY_MVE_4_WALK "ldr lr, [%[pair], #96]\nwls lr, lr, 2f\n1:\n"
-#define INLAY_MVE_4_PAIRS(how) \
-    INLAY_MVE_4_WALK INLAY_MVE_4_PAIR(how) "le lr, 1b\n2:\n"
+#define INLAY_MVE_4_TURN2 "le lr, 1b\n2:\n"
+#define INLAY_MVE_4_PAIRED(h) INLAY_MVE_4_WALK INLAY_MVE_4_PAIR(h)
+#define INLAY_MVE_4_PAIRS(h) INLAY_MVE_4_PAIRED(h) INLAY_MVE_4_TURN2
 
 /* Pixels by themselves. */
 #define INLAY_MVE_1_START INLAY_MVE_4_A("vadd.i32", "q0")
@@ -157,10 +164,12 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_1_ENDS(how) INLAY_MVE_1_SCALED how INLAY_MVE_1_LAST
 #define INLAY_MVE_1_WALK "ldr lr, [%[pair], #100]\nwls lr, lr, 4f\n3:\n"
 #define INLAY_MVE_1_PIXEL(how) INLAY_MVE_4_DOTS2 INLAY_MVE_1_ENDS(how)
-#define INLAY_MVE_1_PIXELS(how) \
-    INLAY_MVE_1_WALK INLAY_MVE_1_PIXEL(how) "le lr, 3b\n4:\n"
-#define INLAY_MVE_4_PIXELS(how) \
-    INLAY_MVE_4_PAIRS(INLAY_MVE_4_##how) INLAY_MVE_1_PIXELS(INLAY_MVE_1_##how)
+#define INLAY_MVE_1_TURN "le lr, 3b\n4:\n"
+#define INLAY_MVE_1_WALKED(h) INLAY_MVE_1_WALK INLAY_MVE_1_PIXEL(h)
+#define INLAY_MVE_1_PIXELS(h) INLAY_MVE_1_WALKED(h) INLAY_MVE_1_TURN
+#define INLAY_MVE_4_EVEN(how) INLAY_MVE_4_PAIRS(INLAY_MVE_4_##how)
+#define INLAY_MVE_4_SINGLY(how) INLAY_MVE_1_PIXELS(INLAY_MVE_1_##how)
+#define INLAY_MVE_4_PIXELS(how) INLAY_MVE_4_EVEN(how) INLAY_MVE_4_SINGLY(how)
 
 /* What the next four begin with. */
 #define INLAY_MVE_4_AT "ldrd %[s0], %[s1], [%[pair], #108]\n"
@@ -203,8 +212,8 @@ static inline void inlay_mve_made_of(const inlay_mve_dw *of,
 #define INLAY_MVE_4_HEADS INLAY_MVE_4_BEGIN INLAY_MVE_4_WEIGHTS
 #define INLAY_MVE_4_HEAD INLAY_MVE_4_HEADS INLAY_MVE_4_PLACED
 #define INLAY_MVE_4_NEXT4 INLAY_MVE_4_COUNT INLAY_MVE_4_UNTIL
-#define INLAY_MVE_4_ALL(how) \
-    INLAY_MVE_4_HEAD INLAY_MVE_4_PIXELS(how) INLAY_MVE_4_NEXT4
+#define INLAY_MVE_4_MADE(how) INLAY_MVE_4_HEAD INLAY_MVE_4_PIXELS(how)
+#define INLAY_MVE_4_ALL(how) INLAY_MVE_4_MADE(how) INLAY_MVE_4_NEXT4
 
 #define INLAY_MVE_4_SUM2 INLAY_MVE_SUM(s0), INLAY_MVE_SUM(s1)
 #define INLAY_MVE_4_SUM4 INLAY_MVE_4_SUM2, INLAY_MVE_SUM(s2), INLAY_MVE_SUM(s3)

@@ -223,12 +223,12 @@ typedef struct inlay_mve_fours {
 #define INLAY_MVE_G_CLIPS INLAY_MVE_G_CLIP("q2") INLAY_MVE_G_CLIP("q3")
 #define INLAY_MVE_G_ROUNDS INLAY_MVE_G_ROUND("q2") INLAY_MVE_G_ROUND("q3")
 #define INLAY_MVE_G_JOIN "vmovnt.i32 q2, q3\nvadd.i16 q2, q2, %q[zero]\n"
-#define INLAY_MVE_G_CLIPPED \
-    INLAY_MVE_G_CLIPS INLAY_MVE_G_ROUNDS INLAY_MVE_G_JOIN
+#define INLAY_MVE_G_WITHIN INLAY_MVE_G_CLIPS INLAY_MVE_G_ROUNDS
+#define INLAY_MVE_G_CLIPPED INLAY_MVE_G_WITHIN INLAY_MVE_G_JOIN
 #define INLAY_MVE_G_NARROW "vqmovnb.s32 q2, q2\nvqmovnt.s32 q2, q3\n"
 #define INLAY_MVE_G_ZERO "vqadd.s16 q2, q2, %q[zero]\nvqmovnb.s16 q2, q2\n"
-#define INLAY_MVE_G_SIGNED \
-    INLAY_MVE_G_ROUNDS INLAY_MVE_G_NARROW INLAY_MVE_G_ZERO
+#define INLAY_MVE_G_NARROWED INLAY_MVE_G_ROUNDS INLAY_MVE_G_NARROW
+#define INLAY_MVE_G_SIGNED INLAY_MVE_G_NARROWED INLAY_MVE_G_ZERO
 #define INLAY_MVE_G_FLIPPED INLAY_MVE_G_SIGNED "veor q2, q2, %q[flip]\n"
 #define INLAY_MVE_G_STORE "vstrb.16 q2, [%[to], %q[places]]\n"
 #define INLAY_MVE_G_PUT(n) INLAY_MVE_G_STORE "adds %[to], #" n "\n"
@@ -299,31 +299,22 @@ typedef struct inlay_mve_fours {
 #define INLAY_MVE_G_IN INLAY_MVE_G_IN1, INLAY_MVE_G_ENDS
 #define INLAY_MVE_G_LOST "memory", "cc", "q0", "q1", "q2", "q3"
 
-#define INLAY_MVE_G_RUN(groups) \
-    if (INLAY_MVE_CLIPS) \
-        __asm__ volatile(groups(INLAY_MVE_G_CLIPPED) \
-                         : INLAY_MVE_G_OUT \
-                         : INLAY_MVE_G_IN, INLAY_MVE_G_BOUNDS \
-                         : INLAY_MVE_G_LOST); \
-    else if (INLAY_QUSES(INLAY_QUSE_SHIFTED)) \
-        __asm__ volatile(groups(INLAY_MVE_G_FLIPPED) \
-                         : INLAY_MVE_G_OUT \
-                         : INLAY_MVE_G_IN, [flip] "w"(flip) \
-                         : INLAY_MVE_G_LOST); \
-    else \
-        __asm__ volatile(groups(INLAY_MVE_G_SIGNED) \
-                         : INLAY_MVE_G_OUT:INLAY_MVE_G_IN \
-                         : INLAY_MVE_G_LOST)
+#define INLAY_MVE_G_IN_CLIPS INLAY_MVE_G_IN, INLAY_MVE_G_BOUNDS
+#define INLAY_MVE_G_IN_FLIPS INLAY_MVE_G_IN, [flip] "w"(flip)
 
-/* Fours of channels up to the end of y, at least one: of two pixels, or of one and then twice as
- * many at a time. */
-INLAY_INLINE const int8_t *inlay_mve_fours_run(inlay_mve_fours *of, uint8_t *to,
-                                               int two)
+/* Places of bytes, one of four and one of the next four in turn, which lie `second` bytes on. */
+INLAY_INLINE uint16x8_t inlay_mve_fours_places(uint16_t second)
 {
     const uint16x8_t lane = vidupq_n_u16(0, 1);
     const uint16x8_t odd = vandq_u16(lane, vdupq_n_u16(1));
-    const uint16x8_t second = vmulq_n_u16(odd, two ? (uint16_t)of->ys : 4);
-    const uint16x8_t places = vaddq_u16(vshrq_n_u16(lane, 1), second);
+    return vaddq_u16(vshrq_n_u16(lane, 1), vmulq_n_u16(odd, second));
+}
+
+/* Fours of channels up to the end of y, at least one, of two pixels. The base of operands in memory
+ * stays one register: there is none for another. */
+INLAY_INLINE const int8_t *inlay_mve_fours_two(inlay_mve_fours *of, uint8_t *to)
+{
+    const uint16x8_t places = inlay_mve_fours_places((uint16_t)of->ys);
     const int16x8_t flip = vdupq_n_s16((int16_t)of->byte.flip);
     const int16x8_t zero = vdupq_n_s16((int16_t)inlay_mve_zero(&of->byte));
     const int8_t *w = of->weights;
@@ -332,11 +323,45 @@ INLAY_INLINE const int8_t *inlay_mve_fours_run(inlay_mve_fours *of, uint8_t *to,
     of->at = of->first;
     (void)flip;
     __asm__("" : "+r"(of));
-    if (two) {
-        INLAY_MVE_G_RUN(INLAY_MVE_GROUPS2);
-    } else {
-        INLAY_MVE_G_RUN(INLAY_MVE_GROUPS8);
-    }
+    if (INLAY_MVE_CLIPS)
+        __asm__ volatile(INLAY_MVE_GROUPS2(INLAY_MVE_G_CLIPPED)
+                         : INLAY_MVE_G_OUT:INLAY_MVE_G_IN_CLIPS
+                         : INLAY_MVE_G_LOST);
+    else if (INLAY_QUSES(INLAY_QUSE_SHIFTED))
+        __asm__ volatile(INLAY_MVE_GROUPS2(INLAY_MVE_G_FLIPPED)
+                         : INLAY_MVE_G_OUT:INLAY_MVE_G_IN_FLIPS
+                         : INLAY_MVE_G_LOST);
+    else
+        __asm__ volatile(INLAY_MVE_GROUPS2(INLAY_MVE_G_SIGNED)
+                         : INLAY_MVE_G_OUT:INLAY_MVE_G_IN
+                         : INLAY_MVE_G_LOST);
+    return w;
+}
+
+/* The same of one pixel, by eights. */
+INLAY_INLINE const int8_t *inlay_mve_fours_one(inlay_mve_fours *of, uint8_t *to)
+{
+    const uint16x8_t places = inlay_mve_fours_places(4);
+    const int16x8_t flip = vdupq_n_s16((int16_t)of->byte.flip);
+    const int16x8_t zero = vdupq_n_s16((int16_t)inlay_mve_zero(&of->byte));
+    const int8_t *w = of->weights;
+    const int8_t *x, *y;
+    int32_t a0, a1, a2, a3, b0, b1, b2, b3, n;
+    of->at = of->first;
+    (void)flip;
+    __asm__("" : "+r"(of));
+    if (INLAY_MVE_CLIPS)
+        __asm__ volatile(INLAY_MVE_GROUPS8(INLAY_MVE_G_CLIPPED)
+                         : INLAY_MVE_G_OUT:INLAY_MVE_G_IN_CLIPS
+                         : INLAY_MVE_G_LOST);
+    else if (INLAY_QUSES(INLAY_QUSE_SHIFTED))
+        __asm__ volatile(INLAY_MVE_GROUPS8(INLAY_MVE_G_FLIPPED)
+                         : INLAY_MVE_G_OUT:INLAY_MVE_G_IN_FLIPS
+                         : INLAY_MVE_G_LOST);
+    else
+        __asm__ volatile(INLAY_MVE_GROUPS8(INLAY_MVE_G_SIGNED)
+                         : INLAY_MVE_G_OUT:INLAY_MVE_G_IN
+                         : INLAY_MVE_G_LOST);
     return w;
 }
 #endif
