@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/limits.h"
 #include "onnx/read.h"
+#include "ops/ops.h"
 
 Frame *frame_push(Reader *reader, Graph *g)
 {
@@ -157,12 +158,20 @@ static void add_input(Reader *reader, const WireEvent *event, Graph *graph,
     VEC_PUSH(reader->arena, &graph->input, tensor);
 }
 
-static void add_output(Reader *reader, const WireEvent *event, Graph *graph,
-                       Tensor *tensor)
+/* Exporters give a value twice where a network returns it twice: the second result is a copy. */
+static Tensor *copied_output(Graph *graph, Tensor *tensor)
+{
+    Tensor *copy = graph_add_tensor(graph, NULL, DT_NONE, tensor->shape);
+    graph_add_node(graph, "", "Identity", 1, &tensor, 1, &copy)->version =
+        OPSET_NEWEST;
+    copy->name = tensor->name;
+    return copy;
+}
+
+static void add_output(const Reader *reader, Graph *graph, Tensor *tensor)
 {
     if (!graph->parent && tensor->slot == 0)
-        fail_at(STATUS_MALFORMED, reader_loc(reader, event->at, tensor->name),
-                NULL, "two graph outputs have this name");
+        tensor = copied_output(graph, tensor);
     if (!graph->parent)
         tensor->slot = 0; /* reset by link_finish() */
     tensor->uses++;
@@ -185,7 +194,7 @@ void value_leave(Reader *reader, const WireEvent *event)
     if (kind == VALUE_INPUT)
         add_input(reader, event, g, tensor);
     if (kind == VALUE_OUTPUT)
-        add_output(reader, event, g, tensor);
+        add_output(reader, g, tensor);
 }
 
 void graph_initializer(Reader *reader, const char *name, uint64_t at,

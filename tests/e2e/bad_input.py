@@ -745,11 +745,17 @@ def tolerated(t, o):
         [make_value('x', F32, [0, 2])],
         [make_value('y', I64, [2, 3])],
     )
+    again = make_model(
+        [make_node('Relu', ['x'], ['y'])],
+        [make_value('x', F32, [2])],
+        [make_value('y', F32, [2])] * 2,
+    )
     for name, model, flags, words in (
         ('nothing that is not zero', nothing, [], []),
         ('a zero point of NaN', dequantized(18), [], []),
         ('a weight declared of another type', mistyped_weight(), [], ['"w"', 'float16', 'float32']),
         ('private attributes', pooled(__note='mine'), [], []),
+        ('a result given twice', again, [], []),
         ('no operator set of ai.onnx', foreign, [], []),
         ('operator set imported twice', twice, [], ['imported twice', '13', '17']),
         (
