@@ -81,6 +81,17 @@ static inline double inlay_resize_crop(const inlay_resize_table_params *p,
     return (double)(begin + all / out);
 }
 
+/* So far the middle of the source lies from that of the part which whole elements of the result
+ * cover. */
+static inline double inlay_resize_offset(const inlay_resize_table_params *p,
+                                         double scale)
+{
+    const double in = p->n_in;
+    const double out = inlay_resize_round(p, inlay_resize_round(p, scale) * in);
+    const double part = inlay_resize_round(p, p->n_out / out);
+    return inlay_resize_round(p, in / 2.0 * inlay_resize_round(p, 1.0 - part));
+}
+
 /* The place in the source of element i of the result. */
 static inline double inlay_resize_place(const inlay_resize_table_params *p,
                                         double scale, double start, double end,
@@ -91,8 +102,8 @@ static inline double inlay_resize_place(const inlay_resize_table_params *p,
     const double whole = p->n_out;
     const double out =
         p->coordinate == INLAY_ALIGN_LENGTHS ? whole : scale * in;
-    const double at =
-        inlay_resize_round(p, (x + 0.5) / inlay_resize_round(p, scale));
+    const double exact = (x + 0.5) / inlay_resize_round(p, scale);
+    const double at = inlay_resize_round(p, exact);
     switch (p->coordinate) {
     case INLAY_ASYMMETRIC:
         return inlay_resize_round(p, x / inlay_resize_round(p, scale));
@@ -106,7 +117,8 @@ static inline double inlay_resize_place(const inlay_resize_table_params *p,
     case INLAY_TF_HALF_PIXEL:
         return at;
     case INLAY_HALF_PIXEL_SYMMETRIC:
-        return in / 2.0 * (1.0 - whole / out) + at - 0.5;
+        return inlay_resize_round(p,
+                                  inlay_resize_offset(p, scale) + exact - 0.5);
     case INLAY_TF_CROP:
         return inlay_resize_crop(p, scale, start, end, i);
     default:

@@ -95,6 +95,26 @@ def kept_corners(producer, last):
     )
 
 
+def centred(nearest, want):
+    """Places that fall on elements, where numbers as they are rounded decide which it is."""
+    resize = make_node(
+        'Resize',
+        ['x', '', 'scales'],
+        ['y'],
+        mode='nearest',
+        nearest_mode=nearest,
+        coordinate_transformation_mode='half_pixel_symmetric',
+    )
+    model = make_model(
+        [resize],
+        [make_value('x', F32, [1, 1, 5])],
+        [make_value('y', F32, [1, 1, 12])],
+        [floats('scales', [3], [1, 1, 2.5])],
+        19,
+    )
+    return model, [floats('x', [1, 1, 5], range(5))], [floats('y', [1, 1, 12], want)]
+
+
 def of_one_slope(x, slope, declared):
     """A slope of one number, with any dimensions of length 1, serves any operand."""
     count = math.prod(x)
@@ -151,6 +171,12 @@ def main():
     for producer, last in (('pytorch', 8), ('', 24 / 3.5)):
         bad = judge(o.inlay, kept_corners(producer, last))
         t.ok('corners by "%s"' % producer, not bad, bad)
+    for nearest, want in (
+        ('floor', [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4]),
+        ('ceil', [0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4]),
+    ):
+        bad = judge(o.inlay, centred(nearest, want))
+        t.ok('the middle of both images, ' + nearest, not bad, bad)
     for dims, wanted in (([3], ''), ([1, 3], ''), ([3, 1], 'status 65'), ([1, 1, 3], 'status 65')):
         want = [floats('y', [1, 3], [-2, 0, 3])]
         bad = judge(o.inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
