@@ -12,7 +12,6 @@ import re
 import struct
 
 import host
-import onnx
 import tap
 import trial
 from onnx import make_model, make_node, make_tensor, make_value

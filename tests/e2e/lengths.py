@@ -9,9 +9,7 @@ out of bounds is refused; a manifest that says otherwise is not proved.
 --all-sane: all with AddressSanitizer."""
 import argparse
 import json
-import math
 import os
-import shutil
 import struct
 import subprocess
 

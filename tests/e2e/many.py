@@ -13,7 +13,6 @@ import shutil
 import struct
 
 import host
-import onnx
 import tap
 from onnx import make_model, make_node, make_tensor, make_value
 

@@ -11,7 +11,6 @@ import struct
 
 import blobs
 import host
-import onnx
 import tap
 from onnx import make_model, make_node, make_tensor, make_value
 

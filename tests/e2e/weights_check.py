@@ -10,7 +10,6 @@ import struct
 import zlib
 
 import host
-import onnx
 import tap
 from onnx import make_model, make_node, make_tensor, make_value
 

@@ -7,7 +7,6 @@ the generated header, whose table must hold every word as the model has it.
 import argparse
 import json
 import os
-import re
 import struct
 import subprocess
 

@@ -4,7 +4,6 @@
     branches.py --inlay INLAY"""
 import argparse
 
-import onnx
 import tap
 from graphs import BOOL, F32, I64, floats, ints, judge
 from onnx import make_graph_attr, make_model, make_node, make_tensor, make_value

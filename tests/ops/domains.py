@@ -8,7 +8,6 @@ import math
 import operators
 from arrays import (
     A,
-    Random,
     add,
     broadcast,
     build,

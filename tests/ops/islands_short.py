@@ -7,10 +7,9 @@ Results differ by one step of the result's scale at most.
 import argparse
 import math
 import os
-import struct
 
 import host
-import islands
+import island
 import onnx
 import tap
 
@@ -26,7 +25,7 @@ TARGET = '--target=cortex-m4'
 FLOATS = ('x86-64', 'aarch64')  # that compute several at a time
 
 
-class Island(islands.Island):
+class Island(island.Island):
     """Numbers between nodes have codes of 16 bits."""
 
     def __init__(self, seed, kind):
@@ -373,8 +372,8 @@ def check(inlay, case, kind):
     m = Island(1, kind)
     dims, y = case(m)
     with host.Work() as work:
-        model, x = islands.written(work, m, dims, y, 8)
-        got, want = islands.answer(inlay, work, model, x, TARGET), islands.answer(
+        model, x = island.written(work, m, dims, y, 8)
+        got, want = island.answer(inlay, work, model, x, TARGET), island.answer(
             inlay, work, model, x, '--without=quantize'
         )
         assert len(got) == len(want) and len(set(want)) > 5, 'the model says nothing'
@@ -399,7 +398,7 @@ def check(inlay, case, kind):
             *(['--target=' + target] for target in TARGETS),
         ):
             assert (
-                islands.answer(inlay, work, model, x, *flags) == got
+                island.answer(inlay, work, model, x, *flags) == got
             ), 'other results with %s' % ' '.join(flags)
         for target in FLOATS:
             used = kernels_of(inlay, work, model, '--target=' + target)

@@ -15,7 +15,6 @@ import tap
 from arrays import (
     A,
     Random,
-    add,
     build,
     by_line,
     conv,

@@ -2,7 +2,6 @@
 """A model that grows node by node and knows the type and the dimensions of each value: what a chain
 of random operators is made of. An operator that finds nothing that fits raises Unfit."""
 import math
-import random
 import struct
 
 import onnx

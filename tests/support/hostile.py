@@ -7,10 +7,8 @@ import os
 import struct
 import sys
 
-import onnx
 import worst
 from onnx import (
-    make_attr,
     make_external,
     make_graph_attr,
     make_model,
