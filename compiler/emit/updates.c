@@ -91,9 +91,11 @@ Text update_tables(const Emitter *emitter)
 {
     const Program *program = emitter->program;
     const int32_t n = (int32_t)program->step.n;
+    Text text = text_new(emitter->arena);
+    if (!has_updates(emitter))
+        return text;
     const StepSpan *uses = update_uses(program);
     const StepSpan *spans = step_spans(program);
-    Text text = text_new(emitter->arena);
     text_put(&text, "static const inlay_tensor tensors[] = {\n");
     for (size_t i = 0; i < program->weight.n; i++)
         put_tensor_row(&text, program->weight.at + i, uses[i]);

@@ -5,7 +5,7 @@
 import argparse
 
 import tap
-from graphs import BOOL, F32, I64, floats, ints, judge
+from by_hand import BOOL, F32, I64, floats, ints, judge
 from onnx import make_graph_attr, make_model, make_node, make_tensor, make_value
 
 ROWS = [[1, 2], [3, 4], [5, 6]]
