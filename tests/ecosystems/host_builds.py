@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder in build systems of hosts: CMake, Meson, pkg-config, cargo, PlatformIO, the Pico SDK, and
-what the descriptions of packages say."""
+"""The folder in build systems of hosts: CMake, Meson, pkg-config, cargo, PlatformIO, the Pico SDK,
+and what the descriptions of packages say."""
 import json
 import os
 import re

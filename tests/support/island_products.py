@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Islands of convolutions and products, a function each: grows the network, returns the dimensions of
-x and the name of the result."""
+"""Islands of convolutions and products, a function each: grows the network, returns the dimensions
+of x and the name of the result."""
 from island import conv_of, F, I32, I8, IMAGE, RANGE, STEP, U8, ZERO
 
 
