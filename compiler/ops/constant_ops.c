@@ -192,7 +192,8 @@ Recipe *constant_constant_of_shape(Node *node)
 void lower_constant_of_shape(Lower *lower, Node *node)
 {
     Tensor *y = move_target(lower, node->out[0]);
-    lower_check_dims(lower, node, 0, node->out[0]->shape.dim);
+    lower_check_dims(lower, node, 0, node->out[0]->shape.rank,
+                     node->out[0]->shape.dim);
     if (tensor_count(y))
         lower_fill(lower, y,
                    move_source(lower, lower_constant(lower, infer_fill(node))));

@@ -437,7 +437,7 @@ static void check_parts(Lower *lower, Node *node, int axis)
         return;
     for (int i = 0; i < node->n_out; i++)
         size[i] = node->out[i]->shape.dim[axis];
-    lower_check_dims(lower, node, 1, size);
+    lower_check_dims(lower, node, 1, node->n_out, size);
 }
 
 /* Elements of result i along the axis, which may be left out. */

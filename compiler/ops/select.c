@@ -51,7 +51,7 @@ void lower_onehot(Lower *lower, Node *node)
     Tensor *y = move_target(lower, node->out[0]);
     if (!tensor_count(y))
         return;
-    lower_check_dims(lower, node, 1, y->shape.dim + axis);
+    lower_check_dims(lower, node, 1, 1, y->shape.dim + axis);
     Tensor *index = lower_index(lower, node->in[0]);
     Tensor *values = move_source(lower, node->in[2]);
     const inlay_onehot_params params = {
@@ -397,7 +397,7 @@ void lower_topk(Lower *lower, Node *node)
     if (!tensor_count(node->out[0]))
         return;
     if (node->op->since >= 10)
-        lower_check_dims(lower, node, 1, to->dim + axis);
+        lower_check_dims(lower, node, 1, 1, to->dim + axis);
     Tensor *index = node_out(node, 1);
     if (!index)
         index = lower_temp(lower, DT_I64, *to);

@@ -394,7 +394,7 @@ static void check_repeats(Lower *lower, Node *node)
     for (int i = 0; i < node->in[0]->shape.rank; i++)
         ratio[i] =
             node->out[0]->shape.dim[i] / i64_max(1, node->in[0]->shape.dim[i]);
-    lower_check_dims(lower, node, 1, ratio);
+    lower_check_dims(lower, node, 1, node->in[0]->shape.rank, ratio);
 }
 
 static Move tile_move(const Shape *in, const Shape *to)

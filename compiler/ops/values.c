@@ -41,12 +41,17 @@ void lower_check(Lower *lower, Tensor *values, int lists,
     step_in(step, lower_i64s(lower, table, all));
 }
 
-void lower_check_dims(Lower *lower, Node *node, int operand,
+void lower_check_dims(Lower *lower, Node *node, int operand, int64_t count,
                       const int64_t *dims)
 {
     Tensor *tensor = node_in(node, operand);
-    if (tensor && !tensor->value)
-        lower_check(lower, tensor, 1, &dims);
+    if (!tensor || tensor->value)
+        return;
+    if (tensor_count(tensor) != count)
+        fail_node(node, STATUS_MALFORMED, NULL,
+                  "input %d has %lld elements, not %lld", operand,
+                  (long long)tensor_count(tensor), (long long)count);
+    lower_check(lower, tensor, 1, &dims);
 }
 
 static inlay_window_nd_params window_params(const Node *node, const Tensor *x,

@@ -11,8 +11,9 @@ Tensor *lower_index(Lower *lower, Tensor *tensor);
  * `values`). */
 void lower_check(Lower *lower, Tensor *values, int lists,
                  const int64_t *const *allowed);
-/* The same for an operand that is not constant; nothing where it is constant or left out. */
-void lower_check_dims(Lower *lower, Node *node, int operand,
+/* The same for an operand that is not constant, of so many values: fails with 65 where it has
+ * others; nothing where it is constant or left out. */
+void lower_check_dims(Lower *lower, Node *node, int operand, int64_t count,
                       const int64_t *dims);
 
 void lower_slice_values(Lower *lower, Node *node);

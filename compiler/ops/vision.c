@@ -340,7 +340,7 @@ void lower_max_unpool(Lower *lower, Node *node)
         .total = tensor_count(node->out[0]),
         .rank = from.rank,
     };
-    lower_check_dims(lower, node, 2, to->dim);
+    lower_check_dims(lower, node, 2, to->rank, to->dim);
     memcpy(params.from, from.dim, sizeof params.from);
     memcpy(params.to, to->dim, sizeof params.to);
     Step *step = typed_step(lower, node, "max_unpool", &params);

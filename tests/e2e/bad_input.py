@@ -156,6 +156,26 @@ def long_unpool():
     )
 
 
+def unpool_of_values():
+    """Found by a mutant: dimensions that are read when the model runs, more than there are."""
+    unpool = make_node('MaxUnpool', ['x', 'i', 's'], ['y'], 'unpool', kernel_shape=[2, 2])
+    image = [1, 1, 2, 2]
+    return make_model(
+        [unpool],
+        [make_value('x', F32, image), make_value('i', I64, image), make_value('s', I64, [200])],
+        [make_value('y', F32, [1, 1, 4, 4])],
+        opset=11,
+    )
+
+
+def depth_of_two():
+    return make_model(
+        [make_node('OneHot', ['i', 'd', 'v'], ['y'], 'hot')],
+        [make_value('i', I64, [2]), make_value('d', I64, [2]), make_value('v', F32, [2])],
+        [make_value('y', F32, [2, 3])],
+    )
+
+
 def complex_cast():
     """Found by a mutant: there is no such kernel."""
     return make_model(
@@ -451,6 +471,8 @@ MODELS = [
     ('wrong-attribute', wrong_attribute, {65}, ['axis']),
     ('negative-grid', negative_grid, {65}, ['-2']),
     ('long-unpool', long_unpool, {65}, ['output_shape']),
+    ('unpool-of-values', unpool_of_values, {65}, ['"unpool"', '200 elements']),
+    ('depth-of-two', depth_of_two, {65}, ['"hot"', '2 elements']),
     ('complex-cast', complex_cast, {69}, ['complex128']),
     ('complex-constant', complex_constant, {69}, ['m.onnx', '"cast"', 'complex128']),
     ('complex-scales', complex_scales, {65, 69}, ['resize']),
