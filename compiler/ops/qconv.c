@@ -6,9 +6,7 @@
 
 #include "base/size.h"
 #include "kernels/qdot.h"
-#include "kernels/qline.h"
 #include "kernels/qpacked.h"
-#include "kernels/qtile.h"
 #include "ops/families.h"
 #include "ops/nest.h"
 #include "ops/qnarrow.h"

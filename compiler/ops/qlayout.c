@@ -3,7 +3,6 @@
 
 #include "base/size.h"
 #include "kernels/qpacked.h"
-#include "kernels/qtile.h"
 
 Recipe *packing_bytes(Store *store, const Recipe *w, const Recipe *add)
 {

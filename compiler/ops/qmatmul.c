@@ -3,9 +3,7 @@
  * Scales and zero points are operands: they may be made at run time. */
 #include "base/size.h"
 #include "kernels/qdot.h"
-#include "kernels/qline.h"
 #include "kernels/qpacked.h"
-#include "kernels/qtile.h"
 #include "ops/expand.h"
 #include "ops/families.h"
 #include "ops/nest.h"

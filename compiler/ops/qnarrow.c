@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "kernels/matmul.h"
 #include "kernels/qpacked.h"
-#include "kernels/qtile.h"
 
 int32_t qnarrow_off(DType type)
 {

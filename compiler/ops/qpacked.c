@@ -3,9 +3,7 @@
 #include "ops/qpacked.h"
 
 #include "base/size.h"
-#include "kernels/qout.h"
 #include "kernels/qpacked.h"
-#include "kernels/qtile.h"
 #include "ops/families.h"
 #include "ops/qlayout.h"
 #include "ops/qnarrow.h"

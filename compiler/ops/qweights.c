@@ -4,7 +4,6 @@
 #include "ops/qweights.h"
 
 #include "base/size.h"
-#include "kernels/qout.h"
 #include "kernels/qpacked.h"
 #include "ops/qnarrow.h"
 

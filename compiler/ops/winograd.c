@@ -3,7 +3,6 @@
 
 #include "base/io.h"
 #include "base/size.h"
-#include "kernels/conv_f32.h"
 #include "kernels/winograd_f32.h"
 
 enum {
