@@ -4,7 +4,8 @@
 #define INLAY_OPS_QNARROW_H
 
 #include "ops/qlayout.h"
-#include "kernels/qpacked.h"
+
+typedef struct inlay_qnarrow_params inlay_qnarrow_params;
 
 /* What is taken off weights of this type so that bytes with a sign hold them. */
 int32_t qnarrow_off(DType type);

@@ -21,7 +21,7 @@ Tensor *lower_index(Lower *lower, Tensor *tensor)
 }
 
 void lower_check(Lower *lower, Tensor *values, int lists,
-                 const int64_t *const *allowed)
+                 const AllowedValues *allowed)
 {
     const int64_t count = tensor_count(values);
     const inlay_check_params params = {
@@ -42,7 +42,7 @@ void lower_check(Lower *lower, Tensor *values, int lists,
 }
 
 void lower_check_dims(Lower *lower, Node *node, int operand, int64_t count,
-                      const int64_t *dims)
+                      AllowedValues dims)
 {
     Tensor *tensor = node_in(node, operand);
     if (!tensor || tensor->value)
