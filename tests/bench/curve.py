@@ -17,23 +17,14 @@ import subprocess
 import peer
 import host
 
-ONCE = r'''#include <stdio.h>
+ONCE = (
+    r'''#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "m.h"
-static void *take(size_t n)
-{
-    void *p = NULL;
-    if (posix_memalign(&p, 64, n ? n : 64)) exit(90);
-    return memset(p, 0, n);
-}
-static void load(const char *file, void *p, size_t n)
-{
-    FILE *stream = fopen(file, "rb");
-    if (!stream || fread(p, 1, n, stream) != n) exit(91);
-    fclose(stream);
-}
-int main(void)
+'''
+    + peer.LOADER
+    + r'''int main(void)
 {
     unsigned char *arena = take(M_ARENA_SIZE);
     m_inputs in;
@@ -44,6 +35,7 @@ int main(void)
     return m_run(arena, &in, &out);
 }
 '''
+)
 
 
 def instructions(opt, work):

@@ -24,13 +24,8 @@ import article  # noqa: E402
 import host  # noqa: E402
 import onnx  # noqa: E402
 
-BENCH = r'''#define _POSIX_C_SOURCE 200809L
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include "m.h"
-static void *take(size_t n)
+# Memory that is aligned, and what a file has in it.
+LOADER = r'''static void *take(size_t n)
 {
     void *p = NULL;
     if (posix_memalign(&p, 64, n ? n : 64)) exit(90);
@@ -42,7 +37,17 @@ static void load(const char *file, void *p, size_t n)
     if (!stream || fread(p, 1, n, stream) != n) exit(91);
     fclose(stream);
 }
-static double now(void)
+'''
+BENCH = (
+    r'''#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "m.h"
+'''
+    + LOADER
+    + r'''static double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -82,6 +87,7 @@ int main(void)
     return 0;
 }
 '''
+)
 
 
 def build(opt, model, work):

@@ -3,13 +3,11 @@
 by hand.
 
     declared.py --inlay INLAY"""
-import argparse
 import math
 import struct
 
 import onnx
-import tap
-from by_hand import F32, I64, floats, judge
+from by_hand import F32, I64, floats, judge, run
 from onnx import make_model, make_node, make_tensor, make_value
 
 
@@ -158,28 +156,24 @@ def declared_otherwise(dims):
     return model, [floats('x', [2, 3], numbers)], [floats('y', [2, 3], [-n for n in numbers])]
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--inlay', required=True)
-    o = p.parse_args()
-    t = tap.Tap()
-    for case in (windows_rounded_up, padded_channels_last, bias_of_rows):
-        bad = judge(o.inlay, case())
-        t.ok(case.__name__, not bad, bad)
-    bad = judge(o.inlay, windows_rounded_up(False))
+CASES = (windows_rounded_up, padded_channels_last, bias_of_rows)
+
+
+def check(t, inlay):
+    bad = judge(inlay, windows_rounded_up(False))
     t.ok('windows rounded up, of which the file says nothing', not bad, bad)
     for producer, last in (('pytorch', 8), ('', 24 / 3.5)):
-        bad = judge(o.inlay, kept_corners(producer, last))
+        bad = judge(inlay, kept_corners(producer, last))
         t.ok('corners by "%s"' % producer, not bad, bad)
     for nearest, want in (
         ('floor', [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4]),
         ('ceil', [0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4]),
     ):
-        bad = judge(o.inlay, centred(nearest, want))
+        bad = judge(inlay, centred(nearest, want))
         t.ok('the middle of both images, ' + nearest, not bad, bad)
     for dims, wanted in (([3], ''), ([1, 3], ''), ([3, 1], 'status 65'), ([1, 1, 3], 'status 65')):
         want = [floats('y', [1, 3], [-2, 0, 3])]
-        bad = judge(o.inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
+        bad = judge(inlay, (wide_slope(dims), [floats('x', [1, 3], [-1, 0, 3])], want))
         t.ok(
             'a slope of %s' % dims,
             bad[:9] == wanted and (not wanted or 'does not broadcast' in bad),
@@ -193,16 +187,15 @@ def main():
         ([3], [1, 1], [1, 3]),
         ([3], [], [3]),
     ):
-        bad = judge(o.inlay, of_one_slope(x, slope, declared))
+        bad = judge(inlay, of_one_slope(x, slope, declared))
         t.ok('a slope of %s for %s, declared as %s' % (slope, x, declared), not bad, bad)
     for dims in ([], [2, 1, 3], [1, 2, 3], [1, 'n', 3, 1]):
-        bad = judge(o.inlay, declared_otherwise(dims))
+        bad = judge(inlay, declared_otherwise(dims))
         t.ok('declared as %s, which is no other shape' % dims, not bad, bad)
     for dims in ([3, 2], [6], [2, 1], [2, 3, 2], [1, 'n', 2]):
-        bad = judge(o.inlay, declared_otherwise(dims))
+        bad = judge(inlay, declared_otherwise(dims))
         t.ok('declared as %s, which is another shape' % dims, bad.startswith('status 65'), bad)
-    t.done()
 
 
 if __name__ == '__main__':
-    main()
+    run(check, CASES)

@@ -2,11 +2,9 @@
 """Detections, of which a run has fewer or more: small graphs with answers worked out by hand.
 
     detections.py --inlay INLAY"""
-import argparse
 import itertools
 
-import tap
-from by_hand import F32, I64, arena_above, floats, ints, judge
+from by_hand import F32, I64, arena_above, floats, ints, judge, run
 from onnx import make_graph_attr, make_model, make_node, make_value
 
 
@@ -327,31 +325,26 @@ def selected_regions():
     return model, given + [floats('s', [3], [0.9, 0.1, 0.8])], [floats('y', [2, 1, 1, 1], [7, 7])]
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--inlay', required=True)
-    o = p.parse_args()
-    t = tap.Tap()
-    for case in (
-        detector,
-        detector_without_boxes,
-        mask_of_scores,
-        joined_selections,
-        joined_nothing,
-        selected_images,
-        selected_regions,
-    ):
-        bad = judge(o.inlay, case())
-        t.ok(case.__name__, not bad, bad)
-    bad = judge(o.inlay, grid_and_anchors()) or arena_above(o.inlay, grid_and_anchors(), 400)
+CASES = (
+    detector,
+    detector_without_boxes,
+    mask_of_scores,
+    joined_selections,
+    joined_nothing,
+    selected_images,
+    selected_regions,
+)
+
+
+def check(t, inlay):
+    bad = judge(inlay, grid_and_anchors()) or arena_above(inlay, grid_and_anchors(), 400)
     t.ok(grid_and_anchors.__name__, not bad, bad)
-    bad = judge(o.inlay, best_by_box())
+    bad = judge(inlay, best_by_box())
     t.ok(best_by_box.__name__, not bad, bad)
     for k in (2, 4, 1, 0, 9, -3):
-        bad = judge(o.inlay, best_of_some(k))
+        bad = judge(inlay, best_of_some(k))
         t.ok('best %d of four' % k, not bad, bad)
-    t.done()
 
 
 if __name__ == '__main__':
-    main()
+    run(check, CASES)

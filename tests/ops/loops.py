@@ -2,14 +2,12 @@
 """Loops whose turns differ, sequences and branches: small graphs with answers worked out by hand.
 
     loops.py --inlay INLAY"""
-import argparse
 import json
 import os
 
 import host
 import onnx
-import tap
-from by_hand import BOOL, F32, I64, floats, ints, judge
+from by_hand import BOOL, F32, I64, floats, ints, judge, run
 from onnx import make_graph_attr, make_model, make_node, make_sequence, make_tensor, make_value
 
 
@@ -333,36 +331,31 @@ def loop_of_a_product():
     return model, [floats('x', [1, 3], range(3)), make_tensor('go', BOOL, [], b'\1')], []
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--inlay', required=True)
-    o = p.parse_args()
-    t = tap.Tap()
-    for case in (
-        growing_sequence,
-        while_loop,
-        no_turn,
-        values_of_a_turn,
-        copied_sequence,
-        gate_of_the_result_before,
-    ):
-        bad = judge(o.inlay, case())
-        t.ok(case.__name__, not bad, bad)
-    bad = carries_no_weights(o.inlay)
+CASES = (
+    growing_sequence,
+    while_loop,
+    no_turn,
+    values_of_a_turn,
+    copied_sequence,
+    gate_of_the_result_before,
+)
+
+
+def check(t, inlay):
+    bad = carries_no_weights(inlay)
     t.ok(carries_no_weights.__name__, not bad, bad)
-    bad = judge(o.inlay, handed_out_sequence()) or names_of_results(o.inlay, handed_out_sequence())
+    bad = judge(inlay, handed_out_sequence()) or names_of_results(inlay, handed_out_sequence())
     t.ok(handed_out_sequence.__name__, not bad, bad)
     for part in (-1, 0):
-        bad = judge(o.inlay, part_and_whole(part))
+        bad = judge(inlay, part_and_whole(part))
         t.ok('part %d of a sequence, and all of it' % part, not bad, bad)
-    bad = judge(o.inlay, loop_of_a_product())
+    bad = judge(inlay, loop_of_a_product())
     t.ok(
         'why the turns of a loop are not alike',
         bad.startswith('status 69') and 'product' in bad and 'do not fit' in bad,
         bad,
     )
-    t.done()
 
 
 if __name__ == '__main__':
-    main()
+    run(check, CASES)

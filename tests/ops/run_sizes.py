@@ -3,12 +3,10 @@
 with answers worked out by hand.
 
     run_sizes.py --inlay INLAY"""
-import argparse
 import itertools
 import struct
 
-import tap
-from by_hand import BOOL, F32, I32, I64, floats, ints, judge
+from by_hand import BOOL, F32, I32, I64, floats, ints, judge, run
 from onnx import make_graph_attr, make_model, make_node, make_tensor, make_value
 
 
@@ -586,55 +584,50 @@ def of_some_rows(op, ins, constant, results=1, **attributes):
     return model, [floats('x', [6, 2], range(12)), floats('s', [6], [1, -1, 1, 1, -1, 1])], []
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--inlay', required=True)
-    o = p.parse_args()
-    t = tap.Tap()
-    for case in (
-        part_of_selection,
-        selected_rows,
-        told_sizes,
-        what_is_made_of_a_selection,
-        rows_filled_up,
-        taken_apart,
-        as_many_bins,
-        counted_constants,
-        outer_difference,
-    ):
-        bad = judge(o.inlay, case())
-        t.ok(case.__name__, not bad, bad)
+CASES = (
+    part_of_selection,
+    selected_rows,
+    told_sizes,
+    what_is_made_of_a_selection,
+    rows_filled_up,
+    taken_apart,
+    as_many_bins,
+    counted_constants,
+    outer_difference,
+)
+
+
+def check(t, inlay):
     for x in ((-1, -2, 1, -3, -4), (4, 3, 2, 1, -1)):
-        bad = judge(o.inlay, what_is_made_of_a_selection(x))
+        bad = judge(inlay, what_is_made_of_a_selection(x))
         t.ok('what is made of %d numbers of five' % sum(v > 0 for v in x), not bad, bad)
     for x in ((3, -1, 4, -2, -5), (3, 1, 4, -2, 5)):
-        bad = judge(o.inlay, taken_apart(x))
+        bad = judge(inlay, taken_apart(x))
         t.ok('more or fewer than there were: the run fails', 'shape' in bad, bad)
     for start, end in ((0, 2), (1, 9), (-3, 3), (3, 1), (0, -1), (2, 1 << 40), (-9, 1)):
-        bad = judge(o.inlay, cut_by_numbers(start, end))
+        bad = judge(inlay, cut_by_numbers(start, end))
         t.ok('elements %d to %d, known when it runs' % (start, end), not bad, bad)
     for place in (0, 1, 2):
-        bad = judge(o.inlay, window_at(place))
+        bad = judge(inlay, window_at(place))
         t.ok('a window at %d, known when it runs' % place, not bad, bad)
-    bad = judge(o.inlay, window_at(3))
+    bad = judge(inlay, window_at(3))
     t.ok('a window beyond the end, which is an error of the run', bad.startswith('status'), bad)
     for source in ([7, 8, 9, 10, 11, 12], [7, 8, 9]):
-        bad = judge(o.inlay, scattered_by_mask(source))
+        bad = judge(inlay, scattered_by_mask(source))
         t.ok('%d numbers, of which a mask takes some' % len(source), not bad, bad)
-    bad = judge(o.inlay, bags_of_rows())
+    bad = judge(inlay, bags_of_rows())
     t.ok(bags_of_rows.__name__, not bad, bad)
     for case in (
         of_some_rows('MatMul', ['columns', 'w'], floats('w', [4, 3], range(12))),
         of_some_rows('GatherND', ['rows', 'at'], ints('at', [4, 1, 1], [0, 1, 1, 0]), batch_dims=1),
     ):
-        bad = judge(o.inlay, case)
+        bad = judge(inlay, case)
         t.ok(
             'what does not fit the most rows may fit those there are',
             bad.startswith('status 69') and 'at most' in bad,
             bad,
         )
-    t.done()
 
 
 if __name__ == '__main__':
-    main()
+    run(check, CASES)

@@ -3,12 +3,10 @@
 worked out by hand.
 
     turned.py --inlay INLAY"""
-import argparse
 import itertools
 import math
 
-import tap
-from by_hand import F32, I64, analyzed, arena_above, floats, holds_more, ints, judge
+from by_hand import F32, I64, analyzed, arena_above, floats, holds_more, ints, judge, run
 from onnx import make_model, make_node, make_value
 
 
@@ -323,45 +321,40 @@ TURNED = (
 )
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--inlay', required=True)
-    o = p.parse_args()
-    t = tap.Tap()
+def check(t, inlay):
     for op, perm, index, attributes in TURNED:
         case = read_turned(op, perm, index, **attributes)
         bad = (
-            judge(o.inlay, case)
+            judge(inlay, case)
             or (index != [2, 3] or op == 'GatherND')
-            and holds_more(o.inlay, case, 200)
+            and holds_more(inlay, case, 200)
         )
         t.ok('%s of what is turned by %s, %s' % (op, perm, index), not bad, bad)
-    bad = judge(o.inlay, turned_while_made()) or arena_above(
-        o.inlay, turned_while_made(), 64 * 32 * 4 + 2048
+    bad = judge(inlay, turned_while_made()) or arena_above(
+        inlay, turned_while_made(), 64 * 32 * 4 + 2048
     )
     t.ok(turned_while_made.__name__, not bad, bad)
-    bad = judge(o.inlay, turned_while_read()) or arena_above(o.inlay, turned_while_read(), 6144)
+    bad = judge(inlay, turned_while_read()) or arena_above(inlay, turned_while_read(), 6144)
     t.ok(turned_while_read.__name__, not bad, bad)
-    bad = judge(o.inlay, attention_by_heads()) or arena_above(
-        o.inlay, attention_by_heads(), 3 * 64 * 32 * 4 + 4096
+    bad = judge(inlay, attention_by_heads()) or arena_above(
+        inlay, attention_by_heads(), 3 * 64 * 32 * 4 + 4096
     )
     t.ok(attention_by_heads.__name__, not bad, bad)
-    bad = judge(o.inlay, attention_by_einsum()) or arena_above(
-        o.inlay, attention_by_einsum(), 3 * 64 * 32 * 4 + 4096
+    bad = judge(inlay, attention_by_einsum()) or arena_above(
+        inlay, attention_by_einsum(), 3 * 64 * 32 * 4 + 4096
     )
     t.ok(attention_by_einsum.__name__, not bad, bad)
     for equation, sizes, is_product in EINSUMS:
-        bad = einsum_differs(o.inlay, equation, sizes, is_product)
+        bad = einsum_differs(inlay, equation, sizes, is_product)
         t.ok('Einsum ' + equation, not bad, bad)
     for kind, numbers in (('RNN', 2), ('GRU', 5), ('LSTM', 6)):
-        bad = judge(o.inlay, state_of(kind, False))
+        bad = judge(inlay, state_of(kind, False))
         t.ok('a state of %s, biases of the caller' % kind, not bad, bad)
-        bad = judge(o.inlay, state_of(kind, True)) or arena_above(
-            o.inlay, state_of(kind, True), 64 * 4 * numbers
+        bad = judge(inlay, state_of(kind, True)) or arena_above(
+            inlay, state_of(kind, True), 64 * 4 * numbers
         )
         t.ok('a state of %s: scratch holds no biases and no zeros' % kind, not bad, bad)
-    t.done()
 
 
 if __name__ == '__main__':
-    main()
+    run(check)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small graphs with answers worked out by hand: (model, tensors given, tensors wanted), as each of
 which a file of a tensor is. What the compiler makes of them."""
+import argparse
 import json
 import os
 import struct
 
 import host
 import onnx
+import tap
 from onnx import make_tensor
 
 F32, I32, I64, BOOL = (onnx.CODES[t] for t in ('float32', 'int32', 'int64', 'bool'))
@@ -64,3 +66,16 @@ def holds_more(inlay, case, most):
 def arena_above(inlay, case, most):
     size = analyzed(inlay, case)['arena']['size']
     return 'an arena of %d bytes' % size if size > most else ''
+
+
+def run(check, cases=()):
+    """The command line of such a test: judges these cases, then what check(t, inlay) looks at."""
+    p = argparse.ArgumentParser()
+    p.add_argument('--inlay', required=True)
+    inlay = p.parse_args().inlay
+    t = tap.Tap()
+    for case in cases:
+        bad = judge(inlay, case())
+        t.ok(case.__name__, not bad, bad)
+    check(t, inlay)
+    t.done()
